@@ -1,0 +1,8 @@
+# Unit tests: one cmocka program per module, named tests/unit/test_<module>.c, listed by its room.
+TEST_EXTENSIONS = .t
+AM_TESTS_ENVIRONMENT = CMOCKA_MESSAGE_OUTPUT=TAP; export CMOCKA_MESSAGE_OUTPUT; \
+	PKGD_TEST_SRCDIR=$(abs_top_srcdir); export PKGD_TEST_SRCDIR;
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+UNIT_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+EXTRA_DIST += tests/unit/unit.h
+include tests/unit/core.mk
