@@ -6,3 +6,4 @@ LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver
 UNIT_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 EXTRA_DIST += tests/unit/unit.h
 include tests/unit/core.mk
+include tests/unit/store.mk
