@@ -7,3 +7,4 @@ UNIT_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 EXTRA_DIST += tests/unit/unit.h
 include tests/unit/core.mk
 include tests/unit/store.mk
+include tests/unit/policy.mk
