@@ -8,3 +8,4 @@ EXTRA_DIST += tests/unit/unit.h
 include tests/unit/core.mk
 include tests/unit/store.mk
 include tests/unit/policy.mk
+include tests/unit/sandbox.mk

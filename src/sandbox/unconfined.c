@@ -1,0 +1,137 @@
+#include "sandbox/unconfined.h"
+
+#include "core/path.h"
+#include "core/tree.h"
+#include "sandbox/argv.h"
+#include "sandbox/environ.h"
+#include "sandbox/limits.h"
+#include "sandbox/paths.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* "/prefix/bin/python" and "NAME=/prefix" alike; anything that is not a path inside stays as it is.
+ */
+static char *
+translate(const struct sandbox_profile *profile, const char *text)
+{
+	const char *equals = strchr(text, '=');
+	const char *path = text[0] == '/' ? text : equals && equals[1] == '/' ? equals + 1 : NULL;
+	pkg_autofree char *outside = NULL;
+
+	if (!path || strchr(path, ':'))
+		return pkg_xstrdup(text);
+	outside = sandbox_paths_outside(profile, path);
+	return pkg_xasprintf("%.*s%s", (int)(path - text), text, outside);
+}
+
+struct outside {
+	struct pkg_argv *command;
+	struct pkg_argv *env;
+	char *cwd;
+	char *scratch; /* stands for the private home */
+};
+
+static void
+outside_clear(struct outside *outside)
+{
+	pkg_argv_free(outside->command);
+	pkg_argv_free(outside->env);
+	free(outside->cwd);
+	if (outside->scratch)
+		(void)pkg_tree_remove(outside->scratch, NULL);
+	free(outside->scratch);
+}
+
+static int
+prepare(const struct sandbox_host *host, const struct sandbox_profile *profile,
+	struct outside *outside, struct pkg_error *err)
+{
+	const struct sandbox_environ_facts facts = { environ, host->cpus };
+	pkg_cleanup(pkg_argv_free) struct pkg_argv *env = NULL;
+	struct sandbox_profile direct = *profile;
+
+	/* There is no shim, so there is no proxy to name. */
+	direct.shim_fd = -1;
+	if (sandbox_environ(&direct, &facts, &env, err) < 0)
+		return -1;
+	outside->scratch = pkg_xstrdup("/tmp/pkgd-home-XXXXXX");
+	if (!mkdtemp(outside->scratch)) {
+		free(outside->scratch);
+		outside->scratch = NULL;
+	}
+	outside->env = pkg_argv_new();
+	for (size_t i = 0; i < env->count; i++) {
+		if (strcmp(env->items[i], "HOME=" SANDBOX_HOME) == 0)
+			pkg_argv_addf(outside->env, "HOME=%s",
+				outside->scratch ? outside->scratch : "/nonexistent");
+		else
+			pkg_argv_take(outside->env, translate(profile, env->items[i]));
+	}
+	outside->command = pkg_argv_new();
+	for (size_t i = 0; i < profile->command->count; i++)
+		pkg_argv_take(outside->command, translate(profile, profile->command->items[i]));
+	outside->cwd = translate(profile, profile->cwd ? profile->cwd : "/tmp");
+	return 0;
+}
+
+static struct pkg_process_spec
+spec_of(const struct outside *outside, const struct pkg_rlimit *rlimits, size_t count)
+{
+	return (struct pkg_process_spec){ .argv = outside->command,
+		.env = outside->env,
+		.cwd = outside->cwd,
+		.stdin_fd = -1,
+		.limits = rlimits,
+		.limit_count = count,
+		.die_with_parent = true };
+}
+
+int
+sandbox_unconfined(const struct sandbox_host *host, const struct sandbox_profile *profile,
+	struct pkg_run *run, struct pkg_error *err)
+{
+	struct outside outside __attribute__((cleanup(outside_clear))) = { 0 };
+	const struct sandbox_limits *limits = &profile->limits;
+	struct pkg_rlimit rlimits[SANDBOX_RLIMITS];
+	struct pkg_process_spec spec;
+
+	if (prepare(host, profile, &outside, err) < 0)
+		return -1;
+	spec = spec_of(&outside, rlimits, sandbox_limits_rlimits(limits, rlimits));
+	run->timeout_ms = limits->wall_ms > INT_MAX ? -1 : (int)limits->wall_ms;
+	run->max_output = limits->output > INT_MAX ? INT_MAX : (size_t)limits->output;
+	if (pkg_process_run(&spec, run, err) < 0)
+		return -1;
+	if (run->timed_out)
+		return pkg_error_set(err, PKG_E_TIMEOUT, "stopped after %lld s, its limit",
+			(long long)(limits->wall_ms / 1000));
+	return run->cancelled ? pkg_error_set(err, PKG_E_CANCELLED, "cancelled") : 0;
+}
+
+int
+sandbox_unconfined_interactive(const struct sandbox_host *host,
+	const struct sandbox_profile *profile, int *status, struct pkg_error *err)
+{
+	struct outside outside __attribute__((cleanup(outside_clear))) = { 0 };
+	pkg_cleanup(pkg_process_free) struct pkg_process *process = NULL;
+	struct pkg_rlimit rlimits[SANDBOX_RLIMITS];
+	struct pkg_process_spec spec;
+
+	if (prepare(host, profile, &outside, err) < 0)
+		return -1;
+	spec = spec_of(&outside, rlimits, sandbox_limits_rlimits(&profile->limits, rlimits));
+	spec.stdin_fd = STDIN_FILENO;
+	spec.stdout_fd = STDOUT_FILENO;
+	spec.stderr_fd = STDERR_FILENO;
+	spec.foreground = true;
+	process = pkg_process_spawn(&spec, err);
+	if (!process || pkg_process_wait(process, -1, err) < 0)
+		return -1;
+	*status = pkg_process_status(process->wait_status);
+	return 0;
+}

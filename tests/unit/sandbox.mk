@@ -1,0 +1,21 @@
+UNIT_SANDBOX = tests/unit/test_sandbox_argv tests/unit/test_sandbox_environ \
+	tests/unit/test_sandbox_limits tests/unit/test_sandbox_paths tests/unit/test_sandbox_pin \
+	tests/unit/test_sandbox_remedy tests/unit/test_sandbox_run tests/unit/test_sandbox_seccomp
+check_PROGRAMS += $(UNIT_SANDBOX)
+TESTS += $(UNIT_SANDBOX)
+tests_unit_test_sandbox_argv_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sandbox_argv_LDADD = $(SANDBOX_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_sandbox_environ_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sandbox_environ_LDADD = $(SANDBOX_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_sandbox_limits_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sandbox_limits_LDADD = $(SANDBOX_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_sandbox_paths_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sandbox_paths_LDADD = $(SANDBOX_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_sandbox_pin_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sandbox_pin_LDADD = $(SANDBOX_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_sandbox_remedy_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sandbox_remedy_LDADD = $(SANDBOX_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_sandbox_run_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sandbox_run_LDADD = $(SANDBOX_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_sandbox_seccomp_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sandbox_seccomp_LDADD = $(SANDBOX_LIBS) $(CMOCKA_LIBS)
