@@ -9,3 +9,4 @@ include tests/unit/core.mk
 include tests/unit/store.mk
 include tests/unit/policy.mk
 include tests/unit/sandbox.mk
+include tests/unit/egress.mk
