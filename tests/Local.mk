@@ -10,3 +10,4 @@ include tests/unit/store.mk
 include tests/unit/policy.mk
 include tests/unit/sandbox.mk
 include tests/unit/egress.mk
+include tests/unit/fetch.mk
