@@ -11,3 +11,4 @@ include tests/unit/policy.mk
 include tests/unit/sandbox.mk
 include tests/unit/egress.mk
 include tests/unit/fetch.mk
+include tests/unit/lang.mk

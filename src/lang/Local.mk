@@ -1,0 +1,52 @@
+noinst_LIBRARIES += libpkglang.a
+libpkglang_a_SOURCES = \
+	src/lang/entry_points.c src/lang/entry_points.h \
+	src/lang/marker.c src/lang/marker.h \
+	src/lang/metadata.c src/lang/metadata.h \
+	src/lang/pep440.c src/lang/pep440.h \
+	src/lang/pep440_set.c src/lang/pep440_set.h \
+	src/lang/pep503.c src/lang/pep503.h \
+	src/lang/pep508.c src/lang/pep508.h \
+	src/lang/record.c src/lang/record.h \
+	src/lang/requirements_file.c src/lang/requirements_file.h \
+	src/lang/scan.h \
+	src/lang/wheelname.c src/lang/wheelname.h
+libpkglang_a_SOURCES += src/lang/wheel_verify.c src/lang/wheel_verify.h
+libpkglang_a_SOURCES += \
+	src/lang/lang.c src/lang/lang.h \
+	src/lang/lang_find.c \
+	src/lang/mounts.c src/lang/mounts.h \
+	src/lang/python.c src/lang/python.h \
+	src/lang/python_accept.c src/lang/python_accept.h \
+	src/lang/python_check.c \
+	src/lang/python_create.c \
+	src/lang/python_discover.c \
+	src/lang/python_facts.c src/lang/python_facts.h \
+	src/lang/python_inventory.c src/lang/python_inventory.h \
+	src/lang/python_mounts.c src/lang/python_mounts.h \
+	src/lang/python_needs.c \
+	src/lang/python_probe.c src/lang/python_probe.h \
+	src/lang/python_search.c src/lang/python_search.h \
+	src/lang/python_shadows.c \
+	src/lang/python_template.c src/lang/python_template.h
+libpkglang_a_SOURCES += \
+	src/lang/python_inspect.c \
+	src/lang/python_layout.c src/lang/python_layout.h \
+	src/lang/python_prepare.c \
+	src/lang/python_scripts.c src/lang/python_scripts.h \
+	src/lang/python_stage.c \
+	src/lang/python_store.c src/lang/python_store.h \
+	src/lang/python_unstage.c
+libpkglang_a_SOURCES += \
+	src/lang/python_build.c \
+	src/lang/python_explain.c src/lang/python_explain.h \
+	src/lang/python_explain_build.c \
+	src/lang/python_explain_missing.c \
+	src/lang/python_files.c src/lang/python_files.h \
+	src/lang/python_harvest.c src/lang/python_harvest.h \
+	src/lang/python_index.c src/lang/python_index.h \
+	src/lang/python_inputs.c src/lang/python_inputs.h \
+	src/lang/python_pip.c src/lang/python_pip.h \
+	src/lang/python_plan.c \
+	src/lang/python_report.c src/lang/python_report.h \
+	src/lang/python_run.c src/lang/python_run.h
