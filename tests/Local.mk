@@ -12,3 +12,4 @@ include tests/unit/sandbox.mk
 include tests/unit/egress.mk
 include tests/unit/fetch.mk
 include tests/unit/lang.mk
+include tests/unit/install.mk
