@@ -13,3 +13,4 @@ include tests/unit/egress.mk
 include tests/unit/fetch.mk
 include tests/unit/lang.mk
 include tests/unit/install.mk
+include tests/unit/daemon.mk
