@@ -14,3 +14,4 @@ include tests/unit/fetch.mk
 include tests/unit/lang.mk
 include tests/unit/install.mk
 include tests/unit/daemon.mk
+include tests/unit/cli.mk

@@ -1,0 +1,1 @@
+"""Shared pieces of build, synth, serve and check. Standard library only."""
