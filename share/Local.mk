@@ -16,3 +16,9 @@ share/systemd/pkgd.service: share/systemd/pkgd.service.in Makefile
 share/systemd/user/pkgd.service: share/systemd/user/pkgd.service.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) share/systemd/user && \
 		sed 's,@bindir@,$(bindir),g' $(srcdir)/share/systemd/user/pkgd.service.in > $@
+bashcompdir = $(datadir)/bash-completion/completions
+zshcompdir = $(datadir)/zsh/site-functions
+fishcompdir = $(datadir)/fish/vendor_completions.d
+dist_bashcomp_DATA = share/completions/pkg.bash
+dist_zshcomp_DATA = share/completions/_pkg
+dist_fishcomp_DATA = share/completions/pkg.fish

@@ -162,9 +162,9 @@ def story(demo):
     title("4. A notebook's kernel runs, and an additive install reaches it")
     demo.start_kernel()
     demo.kernel_says("importlib.metadata.version('idna')")
-    demo.kernel_says("__import__('six').__version__")
-    demo.pkg("install", "six", "--yes")
-    demo.kernel_says("__import__('six').__version__")
+    demo.kernel_says("__import__('tqdm').__version__")
+    demo.pkg("install", "tqdm", "--yes")
+    demo.kernel_says("__import__('tqdm').__version__")
     say("the same process, its variables kept: the change only added paths")
 
     title("5. An upgrade is not additive: the next generation, and a restart is due")

@@ -119,8 +119,8 @@ run_task(const struct pkg_home *home, const struct arguments *arguments, struct 
 		be_idle();
 		return install_clean(home, err);
 	case TASK_INTERPRETERS:
-		return print_json(install_interpreters(
-			home, arguments->language, arguments->want, err));
+		return print_json(
+			install_interpreters(home, arguments->language, arguments->want, err));
 	case TASK_STATUS:
 		return print_json(install_sandbox_status(home, err));
 	case TASK_TEST:

@@ -99,7 +99,7 @@ cli_cmd_jobs_list(struct cli *cli, struct pkg_error *err)
 	int64_t limit;
 
 	if (cli_option_number(
-		    &cli->options, CLI_O_LIMIT, all ? INT64_MAX : LIST_DEFAULT, &limit, err) < 0)
+		    &cli->options, CLI_O_NUMBER, all ? INT64_MAX : LIST_DEFAULT, &limit, err) < 0)
 		return -1;
 	result = get_jobs(cli, limit, err);
 	if (result == NULL)

@@ -267,7 +267,7 @@ cli_cmd_history(struct cli *cli, struct pkg_error *err)
 	struct json_object *rows;
 	int64_t limit;
 
-	if (cli_option_number(&cli->options, CLI_O_LIMIT, HISTORY_ALL, &limit, err) < 0)
+	if (cli_option_number(&cli->options, CLI_O_NUMBER, HISTORY_ALL, &limit, err) < 0)
 		return -1;
 	rest = pkg_xasprintf("/history?limit=%" PRId64, limit);
 	result = get_environment(cli, rest, err);

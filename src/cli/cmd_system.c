@@ -7,14 +7,59 @@
 #include "cli/term.h"
 #include "core/text.h"
 
-/* --- plain objects --- */
+/* --- the cache --- */
+
+static void
+print_cache(struct json_object *info)
+{
+	static const char *const headings[] = { N_("KIND"), N_(">FILES"), N_(">SIZE"), NULL };
+	pkg_cleanup(cli_table_free) struct cli_table *table = cli_table_new(headings);
+	struct json_object *rows = pkg_json_array(info, "kinds");
+	pkg_autofree char *path = cli_text(pkg_json_str(info, "path"));
+	pkg_autofree char *total = pkg_text_bytes(pkg_json_int(info, "bytes", 0));
+
+	for (size_t i = 0; rows != NULL && i < json_object_array_length(rows); i++) {
+		struct json_object *row = json_object_array_get_idx(rows, i);
+		pkg_autofree char *files = pkg_xasprintf("%" PRId64, pkg_json_int(row, "files", 0));
+		pkg_autofree char *bytes = pkg_text_bytes(pkg_json_int(row, "bytes", 0));
+
+		cli_table_add(table, pkg_json_str(row, "kind"), files, bytes);
+	}
+	cli_table_print(table, stdout, true);
+	printf(_("%s in %s\n"), total, path);
+}
+
+static int
+cache_answer(struct cli *cli, struct json_object *info)
+{
+	if (info == NULL)
+		return -1;
+	if (cli_json(cli))
+		cli_print_object(info);
+	else
+		print_cache(info);
+	json_object_put(info);
+	return 0;
+}
+
+int
+cli_cmd_cache_info(struct cli *cli, struct pkg_error *err)
+{
+	return cache_answer(cli, cli_client_get(cli->client, "/v1/cache", err));
+}
+
+int
+cli_cmd_cache_prune(struct cli *cli, struct pkg_error *err)
+{
+	return cache_answer(cli, cli_client_control(cli->client, "/v1/cache/prune", NULL, err));
+}
+
+/* --- sandbox --- */
 
 /* A value as people read it: sizes of keys that say bytes, words for truth. */
 static char *
 value_text(const char *key, struct json_object *value)
 {
-	if (value == NULL)
-		return pkg_xstrdup("-");
 	if (json_object_is_type(value, json_type_boolean))
 		return pkg_xstrdup(json_object_get_boolean(value) ? _("yes") : _("no"));
 	if (json_object_is_type(value, json_type_int) &&
@@ -31,6 +76,8 @@ print_object(struct json_object *object, int indent)
 		pkg_autofree char *name = cli_text(key);
 		pkg_autofree char *text = NULL;
 
+		if (value == NULL)
+			continue;
 		if (json_object_is_type(value, json_type_object)) {
 			printf("%*s%s\n", indent, "", name);
 			print_object(value, indent + 2);
@@ -53,20 +100,6 @@ print_answer(struct cli *cli, struct json_object *result)
 	json_object_put(result);
 	return 0;
 }
-
-int
-cli_cmd_cache_info(struct cli *cli, struct pkg_error *err)
-{
-	return print_answer(cli, cli_client_get(cli->client, "/v1/cache", err));
-}
-
-int
-cli_cmd_cache_prune(struct cli *cli, struct pkg_error *err)
-{
-	return print_answer(cli, cli_client_control(cli->client, "/v1/cache/prune", NULL, err));
-}
-
-/* --- sandbox --- */
 
 int
 cli_cmd_sandbox_status(struct cli *cli, struct pkg_error *err)

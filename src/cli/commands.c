@@ -28,11 +28,16 @@ const struct cli_command cli_commands[] = {
 			CLI_BIT(ACTION),
 		cli_cmd_plan },
 
+	{ "run", N_("COMMAND [ARGUMENT...]"), N_("a command inside an environment, sandboxed"), 1,
+		-1,
+		WHERE | CLI_BIT(HELP) | CLI_BIT(WORKSPACE) | CLI_BIT(NETWORK) | CLI_BIT(LIMIT) |
+			CLI_BIT(LABEL),
+		cli_cmd_run, true },
 	{ "list", "", N_("packages of an environment"), 0, 0, WHERE | ROWS | CLI_BIT(ALL),
 		cli_cmd_list },
 	{ "show", N_("NAME..."), N_("a package: its version, and where it came from"), 1, -1,
 		WHERE | OUTPUT, cli_cmd_show },
-	{ "history", "", N_("every change of an environment"), 0, 0, WHERE | ROWS | CLI_BIT(LIMIT),
+	{ "history", "", N_("every change of an environment"), 0, 0, WHERE | ROWS | CLI_BIT(NUMBER),
 		cli_cmd_history },
 
 	{ "env list", "", N_("environments"), 0, 0, ROWS | CLI_BIT(PROJECT) | CLI_BIT(LANGUAGE),
@@ -53,7 +58,7 @@ const struct cli_command cli_commands[] = {
 	{ "cards deny", N_("CARD"), N_("say no"), 1, 1, ROWS | CLI_BIT(MESSAGE),
 		cli_cmd_cards_deny },
 
-	{ "jobs list", "", N_("jobs, newest first"), 0, 0, ROWS | CLI_BIT(LIMIT) | CLI_BIT(ALL),
+	{ "jobs list", "", N_("jobs, newest first"), 0, 0, ROWS | CLI_BIT(NUMBER) | CLI_BIT(ALL),
 		cli_cmd_jobs_list },
 	{ "jobs show", N_("JOB"), N_("one job: its plan, its end, its log"), 1, 1,
 		OUTPUT | CLI_BIT(LOG), cli_cmd_jobs_show },

@@ -35,9 +35,12 @@
 	X(REASON, 0, "reason", N_("TEXT"), N_("why, as the card shows it"))                        \
 	X(MESSAGE, 'm', "message", N_("TEXT"), N_("words that go with the answer"))                \
 	X(ALL, 'a', "all", NULL, N_("everything, not only what is current"))                       \
-	X(LIMIT, 'n', "limit", N_("NUMBER"), N_("at most so many rows"))                           \
+	X(NUMBER, 'n', "number", N_("NUMBER"), N_("at most so many rows"))                         \
 	X(AFTER, 0, "after", N_("NUMBER"), N_("rows after this one"))                              \
 	X(LOG, 0, "log", NULL, N_("the job's whole log"))                                          \
+	X(WORKSPACE, 0, "workspace", N_("DIR"), N_("the one place that the command may write to")) \
+	X(NETWORK, 0, "network", "deny|allowlist", N_("what the command may reach"))               \
+	X(LIMIT, 0, "limit", N_("NAME=VALUE"), N_("a limit of the sandbox, as pkg.json(5) names it")) \
 	X(JSON, 0, "json", NULL, N_("JSON for programs"))                                          \
 	X(QUIET, 'q', "quiet", NULL, N_("only the result"))                                        \
 	X(VERBOSE, 'v', "verbose", NULL, N_("more detail"))                                        \

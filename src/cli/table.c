@@ -32,12 +32,14 @@ cli_table_new(const char *const *headings)
 	char *row[CLI_TABLE_COLUMNS];
 
 	for (; headings[table->columns] != NULL; table->columns++) {
-		const char *text = headings[table->columns];
+		/* gettext gives the catalogue's header for "". */
+		const char *marked = headings[table->columns];
+		const char *text = *marked != '\0' ? _(marked) : "";
 
 		if (table->columns == CLI_TABLE_COLUMNS)
 			pkg_abort("a table with too many columns");
-		table->right[table->columns] = text[0] == '>';
-		row[table->columns] = pkg_xstrdup(_(text + (text[0] == '>')));
+		table->right[table->columns] = marked[0] == '>';
+		row[table->columns] = pkg_xstrdup(text + (text[0] == '>'));
 	}
 	take_row(table, row);
 	return table;

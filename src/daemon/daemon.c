@@ -31,8 +31,7 @@ on_idle(uv_timer_t *timer)
 	struct daemon *daemon = timer->data;
 	int64_t quiet = pkg_time_mono_ms() - daemon->last_request_ms;
 
-	if (!supervisor_is_idle(daemon) ||
-		quiet < daemon->config.daemon_idle_exit_seconds * 1000 ||
+	if (!supervisor_is_idle(daemon) || quiet < daemon->config.daemon_idle_exit_seconds * 1000 ||
 		store_card_next_expiry(daemon->store, NULL) != 0)
 		return;
 	pkg_log(PKG_LOG_INFO, "stopping: nothing to do");

@@ -222,8 +222,7 @@ static enum MHD_Result
 send_answer(struct http_request *request)
 {
 	struct MHD_Response *response = pkg_steal_ptr(&request->response);
-	enum MHD_Result result =
-		MHD_queue_response(request->connection, request->status, response);
+	enum MHD_Result result = MHD_queue_response(request->connection, request->status, response);
 
 	MHD_destroy_response(response);
 	return result;
@@ -242,8 +241,7 @@ dispatch(struct http_request *request)
 		return;
 	}
 	if (request->body.len > 0) {
-		request->json =
-			pkg_json_parse(request->body.data, request->body.len, &err);
+		request->json = pkg_json_parse(request->body.data, request->body.len, &err);
 		if (request->json == NULL ||
 			!json_object_is_type(request->json, json_type_object)) {
 			if (request->json != NULL)
@@ -340,16 +338,17 @@ endpoint_start(struct endpoint *endpoint, struct http_server *server, int *socke
 	endpoint->control = control;
 	endpoint->mhd = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
 		on_request, endpoint, MHD_OPTION_LISTEN_SOCKET, *socket,
-		MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_POOL_BYTES,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS_MAX,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_SECONDS, MHD_OPTION_END);
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)HTTP_POOL_BYTES, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned)HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned)HTTP_IDLE_SECONDS, MHD_OPTION_END);
 	if (endpoint->mhd == NULL)
 		return pkg_error_set(err, PKG_E_INTERNAL, "the HTTP server does not start");
 	*socket = -1; /* libmicrohttpd's now */
 	info = MHD_get_daemon_info(endpoint->mhd, MHD_DAEMON_INFO_EPOLL_FD);
 	if (info == NULL || info->epoll_fd < 0)
-		return pkg_error_set(err, PKG_E_INTERNAL, "the HTTP server has no epoll descriptor");
+		return pkg_error_set(
+			err, PKG_E_INTERNAL, "the HTTP server has no epoll descriptor");
 	uv_poll_init(&server->daemon->loop, &endpoint->poll, info->epoll_fd);
 	uv_timer_init(&server->daemon->loop, &endpoint->timer);
 	endpoint->poll.data = endpoint->timer.data = endpoint;
@@ -358,8 +357,7 @@ endpoint_start(struct endpoint *endpoint, struct http_server *server, int *socke
 }
 
 struct http_server *
-http_server_start(
-	struct daemon *daemon, struct daemon_sockets *sockets, struct pkg_error *err)
+http_server_start(struct daemon *daemon, struct daemon_sockets *sockets, struct pkg_error *err)
 {
 	struct http_server *server = pkg_xcalloc(1, sizeof(*server));
 

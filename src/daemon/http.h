@@ -54,7 +54,8 @@ int http_reply_error(struct http_request *request, const struct pkg_error *err);
 /* 405 with the methods that the path has: "GET, POST". */
 int http_reply_not_allowed(struct http_request *request, const char *allow);
 int http_reply_text(struct http_request *request, const char *path); /* a file, as text/plain */
-int http_reply_response(struct http_request *request, unsigned status, struct MHD_Response *response);
+int http_reply_response(
+	struct http_request *request, unsigned status, struct MHD_Response *response);
 /* To be called after MHD_resume_connection(): without a thread of its own libmicrohttpd looks at resumed
  * connections only when it is run. */
 void http_wake(struct daemon *daemon);

@@ -198,11 +198,9 @@ render_env(struct daemon *daemon, const struct store_env *env)
 	struct json_object *json = json_object_new_object();
 	pkg_cleanup(pkg_json_put) struct json_object *facts = parsed(env->facts);
 	const struct lang_ops *ops = lang_find(env->language, NULL);
-	pkg_autofree char *tree =
-		install_path_generation(&daemon->home, env->id, env->generation);
+	pkg_autofree char *tree = install_path_generation(&daemon->home, env->id, env->generation);
 	struct lang_env seen = { .prefix = env->prefix, .tree = tree, .facts = facts };
-	pkg_autofree char *interpreter =
-		ops != NULL && facts != NULL ? ops->describe(facts) : NULL;
+	pkg_autofree char *interpreter = ops != NULL && facts != NULL ? ops->describe(facts) : NULL;
 
 	pkg_json_set_str(json, "project", env->project);
 	pkg_json_set_str(json, "language", env->language);
@@ -237,8 +235,8 @@ render_packages(struct daemon *daemon, const struct store_env *env, struct pkg_e
 
 		pkg_json_set_str(row, "name", list.items[i].name);
 		pkg_json_set_str(row, "version", list.items[i].version);
-		pkg_json_set_bool(row, "requested",
-			list.items[i].owned && list.items[i].requirement != NULL);
+		pkg_json_set_bool(
+			row, "requested", list.items[i].owned && list.items[i].requirement != NULL);
 		pkg_json_set_bool(row, "owned", list.items[i].owned);
 		json_object_array_add(rows, row);
 	}

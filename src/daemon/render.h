@@ -14,5 +14,6 @@ struct json_object *render_job(const struct store_job *job);
 struct json_object *render_card(struct daemon *daemon, const struct store_card *card);
 struct json_object *render_env(struct daemon *daemon, const struct store_env *env);
 /* {"environment","language","generation","revision","packages":[…]} */
-struct json_object *render_packages(struct daemon *daemon, const struct store_env *env, struct pkg_error *err);
+struct json_object *render_packages(
+	struct daemon *daemon, const struct store_env *env, struct pkg_error *err);
 #endif

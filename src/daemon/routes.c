@@ -92,8 +92,8 @@ call_route(struct http_request *request, struct pkg_error *err)
 		return http_reply_not_allowed(request, allow);
 	}
 	if (route == NULL)
-		return pkg_error_set(err, PKG_E_NOT_FOUND, "%s %s is not there", request->method,
-			request->path);
+		return pkg_error_set(
+			err, PKG_E_NOT_FOUND, "%s %s is not there", request->method, request->path);
 	if (route->control && !request->control) {
 		pkg_error_set(err, PKG_E_FORBIDDEN,
 			"%s %s is answered on the control socket only: who asks cannot answer",

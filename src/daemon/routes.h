@@ -22,13 +22,14 @@ extern const size_t route_count;
 void routes_dispatch(struct http_request *request);
 
 /* routes_system.c */
-http_handler_fn route_system, route_config, route_sandbox, route_sandbox_test, route_interpreters, route_reconcile,
-	route_audit, route_cache, route_cache_prune;
+http_handler_fn route_system, route_config, route_sandbox, route_sandbox_test, route_interpreters,
+	route_reconcile, route_audit, route_cache, route_cache_prune;
 /* routes_jobs.c */
-http_handler_fn route_job_submit, route_jobs, route_job, route_job_events, route_job_log, route_job_cancel;
+http_handler_fn route_job_submit, route_jobs, route_job, route_job_events, route_job_log,
+	route_job_cancel;
 /* routes_cards.c */
 http_handler_fn route_cards, route_card, route_card_answer;
 /* routes_envs.c */
-http_handler_fn route_envs, route_env, route_env_packages, route_env_history, route_kernels, route_kernel_add,
-	route_kernel_remove;
+http_handler_fn route_envs, route_env, route_env_packages, route_env_history, route_kernels,
+	route_kernel_add, route_kernel_remove;
 #endif

@@ -56,8 +56,7 @@ parse_answer(struct http_request *request, struct store_answer *answer, struct p
 	const char *word = pkg_json_str(request->json, "answer");
 
 	if (word == NULL || (strcmp(word, "approve") != 0 && strcmp(word, "deny") != 0))
-		return pkg_error_set(
-			err, PKG_E_INVALID, "answer: 'approve' or 'deny' is wanted");
+		return pkg_error_set(err, PKG_E_INVALID, "answer: 'approve' or 'deny' is wanted");
 	*answer = (struct store_answer){
 		.approve = strcmp(word, "approve") == 0,
 		.uid = request->peer.uid,
@@ -96,8 +95,9 @@ route_card_answer(struct http_request *request, struct pkg_error *err)
 	pkg_cleanup_store_card struct store_card card = { 0 };
 	pkg_cleanup_store_card struct store_card after = { 0 };
 	const char *message = pkg_json_str(request->json, "message");
-	pkg_autofree char *clean =
-		message != NULL ? pkg_text_clean(message, strlen(message), MESSAGE_MAX, true) : NULL;
+	pkg_autofree char *clean = message != NULL
+		? pkg_text_clean(message, strlen(message), MESSAGE_MAX, true)
+		: NULL;
 	pkg_cleanup_error struct pkg_error why = { 0 };
 	struct store_answer answer;
 

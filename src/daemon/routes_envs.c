@@ -31,7 +31,8 @@ get_env(struct http_request *request, struct store_env *env, struct pkg_error *e
 		pkg_error_set(err, PKG_E_NOT_FOUND,
 			"there is no %s environment '%s' in project '%s'", key.language, key.name,
 			key.project);
-		pkg_error_cure(err, "pkg env list shows those that are there; an install makes one");
+		pkg_error_cure(
+			err, "pkg env list shows those that are there; an install makes one");
 	}
 	return -1;
 }
@@ -113,8 +114,10 @@ route_env_history(struct http_request *request, struct pkg_error *err)
 	if (get_env(request, &env, err) < 0 ||
 		store_history_list(request->daemon->store, env.id,
 			http_query_int(request, "before", 0),
-			limit < 1 ? 1 : limit > HISTORY_MAX ? HISTORY_MAX : (int)limit, &list,
-			err) < 0)
+			limit < 1		      ? 1
+				: limit > HISTORY_MAX ? HISTORY_MAX
+						      : (int)limit,
+			&list, err) < 0)
 		return -1;
 	result = json_object_new_object();
 	rows = json_object_new_array();
@@ -184,8 +187,9 @@ check_generation(struct http_request *request, const struct store_env *env, int6
 	for (size_t i = 0; i < list.count; i++)
 		found = found || (list.items[i].number == number && !list.items[i].retired);
 	store_generation_list_clear(&list);
-	return found ? 0 : pkg_error_set(err, PKG_E_NOT_FOUND,
-				   "generation %" PRId64 " of '%s' is not on disk", number, env->name);
+	return found ? 0
+		     : pkg_error_set(err, PKG_E_NOT_FOUND,
+			       "generation %" PRId64 " of '%s' is not on disk", number, env->name);
 }
 
 int

@@ -55,8 +55,7 @@ route_jobs(struct http_request *request, struct pkg_error *err)
 	struct json_object *result, *rows;
 
 	if (store_job_list(request->daemon->store, http_query_int(request, "open", 0) != 0,
-		    http_query_int(request, "before", 0),
-		    page_limit(request), &list, err) < 0)
+		    http_query_int(request, "before", 0), page_limit(request), &list, err) < 0)
 		return -1;
 	result = json_object_new_object();
 	rows = json_object_new_array();

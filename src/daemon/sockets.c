@@ -62,8 +62,8 @@ take_activated(struct daemon_sockets *out, struct pkg_error *err)
 }
 
 static int
-listen_at(const struct pkg_home *home, const char *name, mode_t mode, int *out,
-	struct pkg_error *err)
+listen_at(
+	const struct pkg_home *home, const char *name, mode_t mode, int *out, struct pkg_error *err)
 {
 	pkg_autofree char *path = pkg_path_join(home->run, name);
 
@@ -74,8 +74,7 @@ listen_at(const struct pkg_home *home, const char *name, mode_t mode, int *out,
 }
 
 int
-daemon_sockets_open(
-	const struct pkg_home *home, struct daemon_sockets *out, struct pkg_error *err)
+daemon_sockets_open(const struct pkg_home *home, struct daemon_sockets *out, struct pkg_error *err)
 {
 	*out = (struct daemon_sockets){ .ask = -1, .control = -1 };
 	if (is_activated() && take_activated(out, err) < 0)

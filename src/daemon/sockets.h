@@ -16,7 +16,8 @@ struct daemon_sockets {
 	int control;
 	bool activated; /* they are systemd's: not unlinked at the end */
 };
-int daemon_sockets_open(const struct pkg_home *home, struct daemon_sockets *out, struct pkg_error *err);
+int daemon_sockets_open(
+	const struct pkg_home *home, struct daemon_sockets *out, struct pkg_error *err);
 /* READY=1, STOPPING=1 over NOTIFY_SOCKET (sd_notify(3)); does nothing outside systemd. */
 void daemon_notify(const char *state);
 #endif

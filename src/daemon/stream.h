@@ -16,5 +16,6 @@ struct streams *streams_new(struct daemon *daemon);
 void streams_close(struct streams *streams);
 void streams_free(struct streams *streams);
 /* Answers the request with the stream. ended: the job's file will not grow any more. */
-int stream_job(struct http_request *request, int64_t job, int64_t offset, bool ended, struct pkg_error *err);
+int stream_job(struct http_request *request, int64_t job, int64_t offset, bool ended,
+	struct pkg_error *err);
 #endif

@@ -88,13 +88,13 @@ check_fields(struct json_object *json, struct pkg_error *err)
 		if (field == NULL)
 			return unknown_key(key, err);
 		if (value != NULL && !json_object_is_type(value, field->type))
-			return pkg_error_set(err, PKG_E_INVALID, "%s: %s is wanted, %s is there", key,
-				json_type_to_name(field->type),
+			return pkg_error_set(err, PKG_E_INVALID, "%s: %s is wanted, %s is there",
+				key, json_type_to_name(field->type),
 				json_type_to_name(json_object_get_type(value)));
 		if (json_object_is_type(value, json_type_array) &&
 			json_object_array_length(value) > ITEMS_MAX)
-			return pkg_error_set(err, PKG_E_TOO_LARGE, "%s has more than %d items", key,
-				ITEMS_MAX);
+			return pkg_error_set(
+				err, PKG_E_TOO_LARGE, "%s has more than %d items", key, ITEMS_MAX);
 	}
 	return 0;
 }
@@ -110,7 +110,8 @@ check_no_secret(const struct pkg_argv *texts, struct pkg_error *err)
 		if (authority == NULL || memchr(authority + 3, '@', len) == NULL)
 			continue;
 		pkg_error_set(err, PKG_E_INVALID,
-			"the URL of a requirement holds a user name or password, which would be stored");
+			"the URL of a requirement holds a user name or password, which would be "
+			"stored");
 		return pkg_error_cure(err, "put it into ~/.netrc");
 	}
 	return 0;
@@ -152,7 +153,8 @@ check_urls(struct json_object *json, struct pkg_error *err)
 		/* The request is stored and shown; a secret in it would be too. */
 		if (url.user != NULL || url.password != NULL) {
 			pkg_error_set(err, PKG_E_INVALID,
-				"the index URL holds a user name or password, which would be stored");
+				"the index URL holds a user name or password, which would be "
+				"stored");
 			return pkg_error_cure(err, "put it into ~/.netrc or python.index_url");
 		}
 	}

@@ -22,6 +22,8 @@
 #define CANCEL_GRACE_MS 1500
 /* A job that found its environment taken is tried again after this. */
 #define RETRY_MS 250
+/* A reconcile that failed or was killed. */
+#define RECONCILE_RETRY_MS 2000
 #define ANSWER_MAX (16 * 1024 * 1024)
 
 /* A worker on a job, ours or adopted. */
@@ -54,6 +56,7 @@ struct supervisor {
 	bool cleaning;
 	bool clean_again;
 	uv_timer_t retry;
+	uv_timer_t reconcile;
 	uv_timer_t expiry; /* of the next card */
 };
 
@@ -85,10 +88,10 @@ worker_path(const struct daemon *daemon)
 static struct pkg_argv *
 worker_environment(const struct daemon *daemon)
 {
-	static const char *const names[] = { "PATH", "LANG", "LC_ALL", "TZ", "HTTP_PROXY", "HTTPS_PROXY",
-		"NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "CURL_CA_BUNDLE",
-		"PYENV_ROOT", "CONDA_PREFIX", "UV_PYTHON_INSTALL_DIR", "ASAN_OPTIONS", "UBSAN_OPTIONS",
-		"LSAN_OPTIONS", NULL };
+	static const char *const names[] = { "PATH", "LANG", "LC_ALL", "TZ", "HTTP_PROXY",
+		"HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE",
+		"CURL_CA_BUNDLE", "PYENV_ROOT", "CONDA_PREFIX", "UV_PYTHON_INSTALL_DIR",
+		"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", NULL };
 	extern char **environ;
 	struct pkg_argv *env = pkg_argv_new();
 
@@ -254,13 +257,28 @@ adopt_live(struct daemon *daemon)
 		adopt(daemon, &claims.items[i]);
 }
 
+static int start_reconcile(struct daemon *daemon, struct pkg_error *err);
+
+static void
+on_reconcile_due(uv_timer_t *timer)
+{
+	pkg_cleanup_error struct pkg_error err = { 0 };
+
+	if (start_reconcile(timer->data, &err) < 0)
+		pkg_log_error(&err, "reconcile");
+}
+
 static void
 on_reconciled(void *context, struct json_object *json, const struct pkg_error *err)
 {
 	struct daemon *daemon = context;
 
-	if (json == NULL)
+	if (json == NULL) {
+		/* Until one is through, what a dead worker left keeps its environment from everybody. */
 		pkg_log_error(err, "reconcile");
+		uv_timer_start(
+			&daemon->supervisor->reconcile, on_reconcile_due, RECONCILE_RETRY_MS, 0);
+	}
 	adopt_live(daemon);
 	daemon->supervisor->ready = true;
 	start_cleaning(daemon);
@@ -596,7 +614,8 @@ cancel_waiting(struct daemon *daemon, const struct store_job *job, struct superv
 {
 	pkg_cleanup_error struct pkg_error why = { 0 };
 
-	pkg_error_set(&why, PKG_E_CANCELLED, "cancelled while %s", store_job_state_name(job->state));
+	pkg_error_set(
+		&why, PKG_E_CANCELLED, "cancelled while %s", store_job_state_name(job->state));
 	*out = (struct supervisor_cancel){ true, "it was not running" };
 	if (end_job(daemon, job, STORE_JOB_CANCELLED, &why, err) < 0)
 		return -1;
@@ -606,8 +625,8 @@ cancel_waiting(struct daemon *daemon, const struct store_job *job, struct superv
 }
 
 int
-supervisor_cancel(struct daemon *daemon, int64_t id, struct supervisor_cancel *out,
-	struct pkg_error *err)
+supervisor_cancel(
+	struct daemon *daemon, int64_t id, struct supervisor_cancel *out, struct pkg_error *err)
 {
 	pkg_cleanup_store_job struct store_job job = { 0 };
 	struct watched *watched;
@@ -624,12 +643,12 @@ supervisor_cancel(struct daemon *daemon, int64_t id, struct supervisor_cancel *o
 	if (find_watched(daemon, id) == NULL)
 		adopt_live(daemon);
 	watched = find_watched(daemon, id);
-	if (watched == NULL &&
-		(job.state == STORE_JOB_QUEUED || job.state == STORE_JOB_PENDING))
+	if (watched == NULL && (job.state == STORE_JOB_QUEUED || job.state == STORE_JOB_PENDING))
 		return cancel_waiting(daemon, &job, out, err);
 	if (watched == NULL) {
 		/* Its worker died in the middle: only the journal knows whether the change is decided. */
-		*out = (struct supervisor_cancel){ true, "its worker is gone; what it left is put right" };
+		*out = (struct supervisor_cancel){ true,
+			"its worker is gone; what it left is put right" };
 		return start_reconcile(daemon, err);
 	}
 	if (syscall(SYS_pidfd_send_signal, watched->pidfd, SIGTERM, NULL, 0) < 0) {
@@ -651,7 +670,8 @@ supervisor_start(struct daemon *daemon, struct pkg_error *err)
 	daemon->supervisor = supervisor;
 	uv_timer_init(&daemon->loop, &supervisor->retry);
 	uv_timer_init(&daemon->loop, &supervisor->expiry);
-	supervisor->retry.data = supervisor->expiry.data = daemon;
+	uv_timer_init(&daemon->loop, &supervisor->reconcile);
+	supervisor->retry.data = supervisor->expiry.data = supervisor->reconcile.data = daemon;
 	return start_reconcile(daemon, err);
 }
 

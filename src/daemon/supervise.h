@@ -21,11 +21,13 @@ struct supervisor_cancel {
 	bool delivered;
 	const char *reason; /* static; why not, or how */
 };
-int supervisor_cancel(struct daemon *daemon, int64_t job, struct supervisor_cancel *out, struct pkg_error *err);
+int supervisor_cancel(
+	struct daemon *daemon, int64_t job, struct supervisor_cancel *out, struct pkg_error *err);
 
 /* Runs pkg-worker with these arguments and hands its one line of JSON (NULL and *err on failure; borrowed) to done,
  * from the loop. */
-typedef void supervisor_answer_fn(void *context, struct json_object *json, const struct pkg_error *err);
+typedef void supervisor_answer_fn(
+	void *context, struct json_object *json, const struct pkg_error *err);
 int supervisor_ask_worker(struct daemon *daemon, const struct pkg_argv *arguments,
 	supervisor_answer_fn *done, void *context, struct pkg_error *err);
 /* Appends to the job's event log what the daemon itself decided. row is taken. */

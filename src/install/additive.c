@@ -147,7 +147,8 @@ judge_shared_paths(const struct lang_resolution *after, struct install_verdict *
 	count = 0;
 	for (size_t i = 0; i < after->count; i++)
 		for (size_t j = 0; j < after->items[i].file_count; j++)
-			owners[count++] = (struct owner){ after->items[i].files[j].path, &after->items[i] };
+			owners[count++] =
+				(struct owner){ after->items[i].files[j].path, &after->items[i] };
 	qsort(owners, count, sizeof(*owners), compare_owners);
 	for (size_t i = 1; i < count; i++) {
 		if (strcmp(owners[i - 1].path, owners[i].path) != 0 ||

@@ -143,8 +143,8 @@ start_tree(struct install_worker *worker, struct install_applied *out, struct pk
 		out->tree = pkg_xstrdup(worker->tree);
 		return 0;
 	}
-	out->tree = pkg_path_join(
-		worker->staging, out->shape == INSTALL_OVERLAY ? "overlay" : "tree");
+	out->tree =
+		pkg_path_join(worker->staging, out->shape == INSTALL_OVERLAY ? "overlay" : "tree");
 	/* A run before this one may have been killed here. */
 	if (pkg_tree_remove(out->tree, err) < 0)
 		return -1;
@@ -300,7 +300,8 @@ check_kept(const struct install_worker *worker, const struct store_package_list 
 }
 
 int
-install_verify(struct install_worker *worker, struct install_applied *applied, struct pkg_error *err)
+install_verify(
+	struct install_worker *worker, struct install_applied *applied, struct pkg_error *err)
 {
 	struct lang_env env = applied_env(worker, applied);
 	const struct store_package_list *before =

@@ -27,6 +27,8 @@ void install_applied_clear(struct install_applied *applied);
 int install_fetch(struct install_worker *worker, struct pkg_error *err);
 /* Builds source distributions; *built tells whether there was one. */
 int install_build(struct install_worker *worker, bool *built, struct pkg_error *err);
-int install_apply(struct install_worker *worker, struct install_applied *out, struct pkg_error *err);
-int install_verify(struct install_worker *worker, struct install_applied *applied, struct pkg_error *err);
+int install_apply(
+	struct install_worker *worker, struct install_applied *out, struct pkg_error *err);
+int install_verify(
+	struct install_worker *worker, struct install_applied *applied, struct pkg_error *err);
 #endif

@@ -115,8 +115,8 @@ note_entry(void *context, const char *relative, const struct stat *st, struct pk
 }
 
 static int
-prune_hashed(const char *path, const struct pkg_argv *wanted, struct sizes *sizes,
-	struct pkg_error *err)
+prune_hashed(
+	const char *path, const struct pkg_argv *wanted, struct sizes *sizes, struct pkg_error *err)
 {
 	pkg_cleanup(pkg_argv_free) struct pkg_argv *found = pkg_argv_new();
 	struct entries entries = { found };

@@ -27,7 +27,8 @@ add_list(struct pkg_buf *out, struct json_object *array, size_t max_items)
 	for (size_t i = 0; i < count && i < max_items; i++) {
 		if (i > 0)
 			pkg_buf_add(out, " ");
-		add_clean(out, json_object_get_string(json_object_array_get_idx(array, i)), FIELD_MAX);
+		add_clean(out, json_object_get_string(json_object_array_get_idx(array, i)),
+			FIELD_MAX);
 	}
 	if (count > max_items)
 		pkg_buf_addf(out, " and %zu more", count - max_items);
@@ -65,10 +66,8 @@ static const struct mark {
 	const char *sign;
 	const char *sgr;
 } marks[] = {
-	{ "added", "+", "32" },
-	{ "upgraded", "\xe2\x86\x91", "33" },
-	{ "downgraded", "\xe2\x86\x93", "33" },
-	{ "reinstalled", "=", "33" },
+	{ "added", "+", "32" }, { "upgraded", "\xe2\x86\x91", "33" },
+	{ "downgraded", "\xe2\x86\x93", "33" }, { "reinstalled", "=", "33" },
 	{ "removed", "\xe2\x88\x92", "31" },
 	{ "?", "?", "31" }, /* a word that is not known; last */
 };
@@ -105,7 +104,8 @@ add_origin(struct pkg_buf *out, struct json_object *change)
 		pkg_buf_add(out, "  from the URL ");
 		add_clean(out, shown, 1000);
 	}
-	if (pkg_json_str(change, "source") != NULL && strcmp(pkg_json_str(change, "source"), "sdist") == 0)
+	if (pkg_json_str(change, "source") != NULL &&
+		strcmp(pkg_json_str(change, "source"), "sdist") == 0)
 		pkg_buf_add(out, "  SOURCE: its build code runs in the build sandbox");
 	if (pkg_json_bool(change, "yanked", false))
 		pkg_buf_add(out, "  YANKED");
@@ -182,7 +182,8 @@ install_card_verdict(struct json_object *restart)
 		struct json_object *row = json_object_array_get_idx(reasons, i);
 		const char *detail = pkg_json_str(row, "detail");
 
-		if (strcmp(pkg_json_str_or(row, "reason", ""), "added") == 0 || told++ >= REASONS_MAX)
+		if (strcmp(pkg_json_str_or(row, "reason", ""), "added") == 0 ||
+			told++ >= REASONS_MAX)
 			continue;
 		pkg_buf_add(&out, told == 1 ? " " : "; ");
 		add_clean(&out, pkg_json_str(row, "name"), 100);
@@ -246,7 +247,8 @@ install_card_text(struct json_object *plan, struct json_object *requester, bool 
 	if (creates != NULL) {
 		pkg_buf_add(&out, "creates the environment with ");
 		add_clean(&out, pkg_json_str(creates, "interpreter"), 300);
-		pkg_buf_add(&out, pkg_json_bool(creates, "hermetic", false) ? ", hermetic\n" : "\n");
+		pkg_buf_add(
+			&out, pkg_json_bool(creates, "hermetic", false) ? ", hermetic\n" : "\n");
 	}
 	for (size_t i = 0; i < count; i++)
 		add_change(&out, json_object_array_get_idx(changes, i), colour);

@@ -50,8 +50,8 @@ kernel_holds(const struct store_kernel_list *kernels, int64_t generation)
 /* Old generations beyond retention.generations that no kernel holds: renamed aside now, deleted later and
  * slowly. */
 static struct json_object *
-add_retirement(struct install_worker *worker, struct json_object *ops, int64_t next,
-	struct pkg_error *err)
+add_retirement(
+	struct install_worker *worker, struct json_object *ops, int64_t next, struct pkg_error *err)
 {
 	pkg_cleanup_store_kernel_list struct store_kernel_list kernels = { 0 };
 	struct store_generation_list list = { 0 };
@@ -179,8 +179,8 @@ commit_new_env(struct install_worker *worker, const struct store_package_list *p
 }
 
 static int
-commit_next_generation(struct install_worker *worker, const struct install_applied *applied,
-	struct pkg_error *err)
+commit_next_generation(
+	struct install_worker *worker, const struct install_applied *applied, struct pkg_error *err)
 {
 	pkg_cleanup(pkg_json_put) struct json_object *ops = json_object_new_array();
 	pkg_cleanup(pkg_json_put) struct json_object *rows =
@@ -212,8 +212,8 @@ commit_next_generation(struct install_worker *worker, const struct install_appli
 }
 
 static int
-commit_overlay(struct install_worker *worker, const struct install_applied *applied,
-	struct pkg_error *err)
+commit_overlay(
+	struct install_worker *worker, const struct install_applied *applied, struct pkg_error *err)
 {
 	pkg_autofd int data = pkg_dir_open(worker->home->data, err);
 	pkg_cleanup(pkg_json_put) struct json_object *ops = json_object_new_array();

@@ -27,7 +27,7 @@ struct install_events {
 	struct transfer {
 		char *name;
 		int64_t last_ms;
-	} *transfers;
+	} * transfers;
 	size_t transfer_count;
 };
 
@@ -188,8 +188,8 @@ transfer_due(struct install_events *events, const struct fetch_progress *progres
 		if (strcmp(events->transfers[i].name, progress->name) == 0)
 			break;
 	if (i == events->transfer_count) {
-		events->transfers = pkg_xrealloc(
-			events->transfers, i + 1, sizeof(events->transfers[0]));
+		events->transfers =
+			pkg_xrealloc(events->transfers, i + 1, sizeof(events->transfers[0]));
 		events->transfers[i] = (struct transfer){ pkg_xstrdup(progress->name), 0 };
 		events->transfer_count++;
 	} else if (!progress->done && progress->note == NULL &&
@@ -203,8 +203,8 @@ transfer_due(struct install_events *events, const struct fetch_progress *progres
 void
 install_events_transfer(struct install_events *events, const struct fetch_progress *progress)
 {
-	pkg_autofree char *name = pkg_text_clean(
-		progress->name, strlen(progress->name), LINE_MAX_BYTES, false);
+	pkg_autofree char *name =
+		pkg_text_clean(progress->name, strlen(progress->name), LINE_MAX_BYTES, false);
 	struct json_object *row;
 
 	if (!transfer_due(events, progress))
@@ -228,8 +228,8 @@ is_noise(const char *line)
 	for (const char *p = line; *p != '\0';) {
 		if (strchr("-=|/\\ \t", *p) != NULL) {
 			p++;
-		} else if (strncmp(p, "\xe2\x94\x81", 3) == 0 || strncmp(p, "\xe2\x95\xb8", 3) == 0 ||
-			strncmp(p, "\xe2\x95\xba", 3) == 0) {
+		} else if (strncmp(p, "\xe2\x94\x81", 3) == 0 ||
+			strncmp(p, "\xe2\x95\xb8", 3) == 0 || strncmp(p, "\xe2\x95\xba", 3) == 0) {
 			p += 3;
 		} else {
 			return false;

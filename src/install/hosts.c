@@ -67,7 +67,8 @@ install_hosts_collect(const struct pkg_home *home, const struct policy_config *c
 	const struct pkg_argv *urls, struct install_hosts *out, struct pkg_error *err)
 {
 	pkg_autofree char *path = pkg_path_join(home->share, "share/hosts/index-files.json");
-	pkg_cleanup(pkg_json_put) struct json_object *table = pkg_json_read_file(path, FILES_MAX, err);
+	pkg_cleanup(pkg_json_put) struct json_object *table =
+		pkg_json_read_file(path, FILES_MAX, err);
 
 	if (table == NULL)
 		return -1;
@@ -106,13 +107,15 @@ install_hosts_allow(const struct install_hosts *hosts, const char *text, struct 
 
 	if (pkg_url_parse(text, &url, err) < 0)
 		return -1;
-	shown = strchr(url.host, ':') != NULL ? pkg_xasprintf("[%s]", url.host) :
-						pkg_xstrdup(url.host);
+	shown = strchr(url.host, ':') != NULL ? pkg_xasprintf("[%s]", url.host)
+					      : pkg_xstrdup(url.host);
 	if (policy_host_parse(shown, strlen(shown), &host, err) < 0)
 		return -1;
-	if (policy_host_match(&hosts->rules, &host, url.port, strcmp(url.scheme, "https") == 0) != NULL)
+	if (policy_host_match(&hosts->rules, &host, url.port, strcmp(url.scheme, "https") == 0) !=
+		NULL)
 		return 0;
-	pkg_error_set(err, PKG_E_EGRESS_DENIED, "%s:%d is not among %s", shown, url.port, RULES_NAME);
+	pkg_error_set(
+		err, PKG_E_EGRESS_DENIED, "%s:%d is not among %s", shown, url.port, RULES_NAME);
 	pkg_error_cure(err, "add \"%s:%d\" to network.hosts in pkgd.json", shown, url.port);
 	return -1;
 }

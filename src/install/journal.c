@@ -84,7 +84,8 @@ is_taken(const char *to, struct pkg_error *err)
 	pkg_error_set(err, PKG_E_PATH_CLASH,
 		"%s is on disk already, and the database knows no such tree", to);
 	return pkg_error_cure(err,
-		"move %s out of pkgd's data directory (another database made it), then ask again", to);
+		"move %s out of pkgd's data directory (another database made it), then ask again",
+		to);
 }
 
 static int
@@ -187,7 +188,8 @@ undo_steps(int data, struct json_object *ops, size_t done)
 		if (strcmp(op_word(op, 0), "move") != 0)
 			continue;
 		if (!is_there(data, op_word(op, 1)))
-			(void)renameat2(data, op_word(op, 2), data, op_word(op, 1), RENAME_NOREPLACE);
+			(void)renameat2(
+				data, op_word(op, 2), data, op_word(op, 1), RENAME_NOREPLACE);
 	}
 }
 
@@ -340,7 +342,8 @@ write_generation(struct store *store, struct json_object *after, struct pkg_erro
 	pkg_cleanup_store_package_list struct store_package_list list = { 0 };
 
 	if (pkg_json_bool(after, "new_generation", false) &&
-		store_generation_insert(store, env, generation, pkg_json_int(after, "job", 0), err) < 0)
+		store_generation_insert(
+			store, env, generation, pkg_json_int(after, "job", 0), err) < 0)
 		return -1;
 	if (store_generation_set_revision(store, env, generation, revision, err) < 0 ||
 		store_env_set_current(
@@ -429,8 +432,7 @@ write_rows_inside(struct store *store, struct json_object *after, struct pkg_err
 	} else if (write_generation(store, after, err) < 0) {
 		return -1;
 	}
-	if (write_history(store, after, err) < 0 ||
-		end_job(store, job, result, err) < 0 ||
+	if (write_history(store, after, err) < 0 || end_job(store, job, result, err) < 0 ||
 		store_audit_add(store, "result", result, err) < 0 || end_claim(store, job, err) < 0)
 		return -1;
 	return store_journal_remove(store, env, err);

@@ -27,15 +27,18 @@ void install_journal_op_trash(struct json_object *ops, const char *path);
 struct install_after {
 	int64_t job;
 	int64_t env; /* its id */
-	struct json_object *new_env; /* {"project","language","name","prefix","hermetic"}; NULL: it exists; borrowed */
+	struct json_object *
+		new_env; /* {"project","language","name","prefix","hermetic"}; NULL: it exists; borrowed */
 	const char *facts; /* JSON text to store; NULL: keep */
 	int64_t generation;
 	int64_t revision;
 	bool new_generation;
 	bool delete_env;
-	struct json_object *packages; /* inventory rows; NULL: keep what the generation has; borrowed */
+	struct json_object
+		*packages; /* inventory rows; NULL: keep what the generation has; borrowed */
 	struct json_object *retire; /* generation numbers whose trees go; NULL; borrowed */
-	struct json_object *history; /* {"action","asked","uid","label","plan_hash","changes"}; borrowed */
+	struct json_object
+		*history; /* {"action","asked","uid","label","plan_hash","changes"}; borrowed */
 	struct json_object *result; /* the job's final line; borrowed */
 };
 /* syncfs, the durable row, the steps, the rows. 0 done; -1 nothing has changed; 1 decided, but not all of it could be
@@ -49,5 +52,6 @@ int install_journal_complete(const struct pkg_home *home, struct store *store,
 
 struct json_object *install_packages_to_json(const struct store_package_list *list);
 /* PKG_E_INVALID when array is none (NULL too) or a row lacks its name, key or version. */
-int install_packages_from_json(struct json_object *array, struct store_package_list *out, struct pkg_error *err);
+int install_packages_from_json(
+	struct json_object *array, struct store_package_list *out, struct pkg_error *err);
 #endif

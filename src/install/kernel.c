@@ -48,8 +48,8 @@ pin_generation(struct kernel_run *run, struct pkg_error *err)
 		return -1;
 	if (store_env_get(run->store, &borrowed, &run->env, err) < 0) {
 		store_rollback(run->store);
-		pkg_error_prefix(err, "%s environment '%s' of project '%s'", key.language,
-			key.name, key.project);
+		pkg_error_prefix(err, "%s environment '%s' of project '%s'", key.language, key.name,
+			key.project);
 		return pkg_error_cure(err, "an install or pkg env create makes it");
 	}
 	run->row.env = run->env.id;
@@ -136,8 +136,7 @@ start_session(struct kernel_run *run, struct pkg_error *err)
 	rules = pkg_json_from_argv(hosts);
 	if (egress_session_write_rules(rules_path, RULES_NAME, rules, CURE, NULL, err) < 0)
 		return -1;
-	return egress_session_start(
-		run->home->libexec, rules_path, audit_path, &run->session, err);
+	return egress_session_start(run->home->libexec, rules_path, audit_path, &run->session, err);
 }
 
 static void
@@ -221,6 +220,7 @@ run_command(struct kernel_run *run, int *status, struct pkg_error *err)
 
 	if (build_command(run, command, err) < 0)
 		return -1;
+	install_limits(&run->request->limits, &profile.limits);
 	if (workspace != NULL)
 		lang_mounts_add(&run->mounts, SANDBOX_MOUNT_RW, workspace, NULL);
 	profile.mounts = run->mounts.items;

@@ -10,6 +10,7 @@
 #include "core/argv.h"
 #include "core/error.h"
 #include "core/home.h"
+#include "policy/config.h"
 
 struct install_kernel {
 	const char *project; /* names as install_key_resolve() takes them */
@@ -18,9 +19,10 @@ struct install_kernel {
 	const char *workspace; /* absolute; NULL: none, the command's only writable place is /tmp */
 	const char *label;
 	bool network; /* the hosts of network.include and network.hosts, through the proxy; else none */
+	struct policy_limits limits; /* over the configuration's; 0: as configured */
 	const struct pkg_argv *command; /* items[0] is found in the environment, then in /usr */
 };
 /* *status: 0..255, 128+N for signal N. */
-int install_kernel_run(const struct pkg_home *home, const struct install_kernel *kernel, int *status,
-	struct pkg_error *err);
+int install_kernel_run(const struct pkg_home *home, const struct install_kernel *kernel,
+	int *status, struct pkg_error *err);
 #endif

@@ -37,7 +37,8 @@ check_part(const char *what, const char *value, struct pkg_error *err)
 	if (install_name_is_valid(value))
 		return 0;
 	pkg_error_set(err, PKG_E_INVALID,
-		"%s '%.80s' is not a name: it has 1 to %d letters, digits, '.', '_' or '-', and begins "
+		"%s '%.80s' is not a name: it has 1 to %d letters, digits, '.', '_' or '-', and "
+		"begins "
 		"with a letter or digit",
 		what, value, INSTALL_NAME_MAX);
 	return -1;

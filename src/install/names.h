@@ -26,8 +26,8 @@ struct store_env_key install_key_borrow(const struct install_key *key);
 bool install_name_is_valid(const char *name);
 
 /* <data>/envs/PROJECT/LANGUAGE/NAME: the stable prefix, a symlink. */
-char *install_path_prefix(const struct pkg_home *home, const char *project, const char *language,
-	const char *name);
+char *install_path_prefix(
+	const struct pkg_home *home, const char *project, const char *language, const char *name);
 /* <data>/generations/ENV/NUMBER */
 char *install_path_generation(const struct pkg_home *home, int64_t env, int64_t number);
 /* <data>/staging/JOB: everything a job builds before its commit; same file system as the generations. */
@@ -37,6 +37,6 @@ char *install_path_trash(const struct pkg_home *home);
 /* <state>/jobs/JOB: request, events, logs. */
 char *install_path_job(const struct pkg_home *home, int64_t job);
 /* <state>/locks/KEY.lock: held by the worker of that environment; its name is a hash of the key. */
-char *install_path_lock(const struct pkg_home *home, const char *project, const char *language,
-	const char *name);
+char *install_path_lock(
+	const struct pkg_home *home, const char *project, const char *language, const char *name);
 #endif

@@ -25,7 +25,8 @@ static int link_directory(struct linker *linker, const char *overlay, const char
 	struct pkg_error *err);
 
 static int
-link_entry(struct linker *linker, const char *from, const char *to, int depth, struct pkg_error *err)
+link_entry(
+	struct linker *linker, const char *from, const char *to, int depth, struct pkg_error *err)
 {
 	struct stat source, target;
 

@@ -72,8 +72,7 @@ static enum step
 ask(struct install_worker *worker, struct pkg_error *err)
 {
 	pkg_autofree char *text = pkg_json_canonical(worker->plan.json);
-	int64_t expires =
-		pkg_time_now_ms() + worker->config.cards_expire_hours * MS_PER_HOUR;
+	int64_t expires = pkg_time_now_ms() + worker->config.cards_expire_hours * MS_PER_HOUR;
 	int64_t card = 0;
 
 	if (store_begin(worker->store, err) < 0)
@@ -87,6 +86,7 @@ ask(struct install_worker *worker, struct pkg_error *err)
 		return STEP_FAILED;
 	}
 	worker->claim = 0;
+	install_worker_save_timings(worker);
 	worker->job.state = STORE_JOB_PENDING;
 	tell_card(worker, card);
 	return STEP_ENDED;
@@ -120,16 +120,16 @@ nothing_to_do(struct install_worker *worker, struct pkg_error *err)
 	if (store_plan(worker, err) < 0)
 		return STEP_FAILED;
 	if (worker->env.id != 0 || dry)
-		return install_worker_end(worker, STORE_JOB_DONE, NULL, err) < 0 ? STEP_FAILED :
-										     STEP_ENDED;
+		return install_worker_end(worker, STORE_JOB_DONE, NULL, err) < 0 ? STEP_FAILED
+										 : STEP_ENDED;
 	/* An environment that is asked for and missing is made, empty: no package code, no card. */
 	rc = install_commit_fresh(worker, err);
 	return rc < 0 ? STEP_FAILED : STEP_ENDED;
 }
 
 static enum step
-plan_afresh(struct install_worker *worker, const struct install_action *action,
-	struct pkg_error *err)
+plan_afresh(
+	struct install_worker *worker, const struct install_action *action, struct pkg_error *err)
 {
 	if (install_worker_enter(worker, STORE_JOB_PLANNING, err) < 0)
 		return STEP_FAILED;
@@ -146,8 +146,8 @@ plan_afresh(struct install_worker *worker, const struct install_action *action,
 	if (store_plan(worker, err) < 0)
 		return STEP_FAILED;
 	if (pkg_json_bool(worker->request, "dry_run", false))
-		return install_worker_end(worker, STORE_JOB_DONE, NULL, err) < 0 ? STEP_FAILED :
-										     STEP_ENDED;
+		return install_worker_end(worker, STORE_JOB_DONE, NULL, err) < 0 ? STEP_FAILED
+										 : STEP_ENDED;
 	if (!action->needs_card || is_approved(worker))
 		return STEP_ON;
 	return ask(worker, err);

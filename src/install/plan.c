@@ -38,8 +38,8 @@ dist_change(const struct install_change_set *set, const struct lang_dist *dist)
 {
 	const struct store_package *old = store_package_find(set->before, dist->key);
 	const char *from = old != NULL ? old->version : NULL;
-	struct json_object *row =
-		new_change(dist->name, change_word(set->ops, from, dist->version), from, dist->version);
+	struct json_object *row = new_change(
+		dist->name, change_word(set->ops, from, dist->version), from, dist->version);
 
 	pkg_json_set_str(row, "file", dist->file);
 	pkg_json_set_str(row, "sha256", dist->sha256);
@@ -131,7 +131,8 @@ install_plan_make(
 		if (old == NULL) {
 			json_object_put(changes);
 			return pkg_error_set(err, PKG_E_INTERNAL,
-				"the plan removes '%s', which is not there", set->removed->items[i]);
+				"the plan removes '%s', which is not there",
+				set->removed->items[i]);
 		}
 		json_object_array_add(
 			changes, new_change(old->name, "removed", old->version, NULL));
@@ -160,7 +161,9 @@ diff_restart(struct json_object *changes, int64_t switch_to)
 		bool added = strcmp(word, "added") == 0;
 
 		pkg_json_set_str(row, "reason",
-			added ? "added" : strcmp(word, "removed") == 0 ? "removed" : "version-changed");
+			added				       ? "added"
+				: strcmp(word, "removed") == 0 ? "removed"
+							       : "version-changed");
 		pkg_json_set_str(row, "name", pkg_json_str(change, "name"));
 		pkg_json_set_str(row, "detail", NULL);
 		json_object_array_add(reasons, row);
@@ -174,7 +177,8 @@ diff_restart(struct json_object *changes, int64_t switch_to)
 static bool
 is_same(const struct store_package *a, const struct store_package *b)
 {
-	bool same_bytes = a->sha256 == NULL || b->sha256 == NULL || strcmp(a->sha256, b->sha256) == 0;
+	bool same_bytes =
+		a->sha256 == NULL || b->sha256 == NULL || strcmp(a->sha256, b->sha256) == 0;
 
 	return a->owned == b->owned && same_bytes && strcmp(a->version, b->version) == 0;
 }
@@ -221,7 +225,8 @@ install_plan_parse(const char *text, struct install_plan *out, struct pkg_error 
 		return pkg_error_prefix(err, "stored plan");
 	if (pkg_json_array(plan, "changes") == NULL || pkg_json_get(plan, "restart") == NULL) {
 		json_object_put(plan);
-		return pkg_error_set(err, PKG_E_INTERNAL, "stored plan: no changes or verdict in it");
+		return pkg_error_set(
+			err, PKG_E_INTERNAL, "stored plan: no changes or verdict in it");
 	}
 	out->json = plan;
 	hash_plan(out);

@@ -37,10 +37,11 @@ struct install_plan_input {
 	struct install_change_set set;
 	int64_t switch_to; /* rollback: the generation; else 0 */
 };
-int install_plan_make(const struct install_plan_input *input, struct install_plan *out, struct pkg_error *err);
+int install_plan_make(
+	const struct install_plan_input *input, struct install_plan *out, struct pkg_error *err);
 /* A plan from two inventories alone (rollback, delete). */
-int install_plan_diff(const struct install_plan_input *input, const struct store_package_list *after,
-	struct install_plan *out, struct pkg_error *err);
+int install_plan_diff(const struct install_plan_input *input,
+	const struct store_package_list *after, struct install_plan *out, struct pkg_error *err);
 /* Parses and hashes again. */
 int install_plan_parse(const char *text, struct install_plan *out, struct pkg_error *err);
 struct json_object *install_plan_changes(const struct install_plan *plan); /* borrowed array */

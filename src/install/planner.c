@@ -41,10 +41,12 @@ load_base(struct install_worker *worker, struct pkg_error *err)
 	pkg_cleanup(pkg_json_put) struct json_object *json = NULL;
 
 	if (!pkg_file_exists(path) || !pkg_file_exists(tree))
-		return pkg_error_set(err, PKG_E_NOT_FOUND, "the planned tree is not there any more");
+		return pkg_error_set(
+			err, PKG_E_NOT_FOUND, "the planned tree is not there any more");
 	json = pkg_json_read_file(path, BASE_MAX, err);
 	if (json == NULL || pkg_json_get(json, "facts") == NULL ||
-		install_packages_from_json(pkg_json_array(json, "packages"), &worker->fresh, err) < 0)
+		install_packages_from_json(pkg_json_array(json, "packages"), &worker->fresh, err) <
+			0)
 		return -1;
 	json_object_put(worker->facts);
 	worker->facts = json_object_get(pkg_json_get(json, "facts"));
@@ -174,8 +176,7 @@ language_request(const struct install_worker *worker, const struct parsed *parse
 		.requirements = parsed->requirements,
 		.constraints = parsed->constraints,
 		.hashes = parsed->hashes,
-		.index_url = pkg_json_str_or(
-			request, "index_url", worker->config.python_index_url),
+		.index_url = pkg_json_str_or(request, "index_url", worker->config.python_index_url),
 		.extra_index_urls = parsed->extra,
 		.source = pkg_json_bool(request, "source", false),
 		.upgrade = strcmp(worker->job.action, "upgrade") == 0 ||
@@ -266,8 +267,8 @@ resolve(struct install_worker *worker, const struct lang_request *request, struc
 	if (worker->ops->plan(&worker->lang, &env, request, &worker->resolution, err) < 0)
 		return -1;
 	for (size_t i = 0; i < worker->resolution.count; i++)
-		if (worker->ops->inspect(
-			    &worker->lang, &env, &worker->resolution.items[i], err) < 0)
+		if (worker->ops->inspect(&worker->lang, &env, &worker->resolution.items[i], err) <
+			0)
 			return -1;
 	lang_resolution_sort(&worker->resolution);
 	return save_resolution(worker, err);
@@ -384,8 +385,8 @@ close_over_dependents(struct install_worker *worker, struct pkg_error *err)
 	for (size_t i = 0; i < worker->removed->count; i++) {
 		pkg_cleanup(pkg_argv_free) struct pkg_argv *needs = pkg_argv_new();
 
-		if (worker->ops->dependents(&env, &worker->packages, worker->removed->items[i], needs,
-			    err) < 0)
+		if (worker->ops->dependents(
+			    &env, &worker->packages, worker->removed->items[i], needs, err) < 0)
 			return -1;
 		for (size_t k = 0; k < needs->count; k++)
 			if (!pkg_argv_has(worker->removed, needs->items[k]))
@@ -408,7 +409,8 @@ plan_remove(struct install_worker *worker, struct pkg_error *err)
 		goto out;
 	}
 	for (size_t i = 0; i < parsed.keys->count; i++)
-		if (remove_one(worker, parsed.keys->items[i], parsed.requirements->items[i], err) < 0)
+		if (remove_one(worker, parsed.keys->items[i], parsed.requirements->items[i], err) <
+			0)
 			goto out;
 	if (close_over_dependents(worker, err) < 0 || save_resolution(worker, err) < 0 ||
 		make_plan(worker, parsed.requirements, err) < 0)
@@ -432,8 +434,8 @@ rollback_target(struct install_worker *worker, struct pkg_error *err)
 		return -1;
 	for (size_t i = 0; i < list.count; i++) {
 		const struct store_generation *one = &list.items[i];
-		bool fits = want != 0 ? one->number == want :
-					one->number < worker->env.generation && one->number > found;
+		bool fits = want != 0 ? one->number == want
+				      : one->number < worker->env.generation && one->number > found;
 
 		if (fits && !one->retired)
 			found = one->number;
@@ -442,8 +444,8 @@ rollback_target(struct install_worker *worker, struct pkg_error *err)
 	if (found == 0 && want != 0)
 		pkg_error_set(err, PKG_E_NOT_FOUND, "generation %" PRId64 " is not on disk", want);
 	else if (found == 0)
-		pkg_error_set(err, PKG_E_NOT_FOUND,
-			"there is no generation before %" PRId64, worker->env.generation);
+		pkg_error_set(err, PKG_E_NOT_FOUND, "there is no generation before %" PRId64,
+			worker->env.generation);
 	if (found == 0)
 		pkg_error_cure(err, "pkg env show lists the generations");
 	return found;
@@ -461,7 +463,8 @@ plan_rollback(struct install_worker *worker, struct pkg_error *err)
 	if (need_env(worker, err) < 0)
 		return INSTALL_FAILED;
 	target = rollback_target(worker, err);
-	if (target <= 0 || store_packages_get(worker->store, worker->env.id, target, &after, err) < 0)
+	if (target <= 0 ||
+		store_packages_get(worker->store, worker->env.id, target, &after, err) < 0)
 		return INSTALL_FAILED;
 	env = install_worker_env(worker);
 	input = plan_input(worker, nothing, &env, NULL);
@@ -498,7 +501,8 @@ plan_delete(struct install_worker *worker, struct pkg_error *err)
 		store_kernel_list(worker->store, worker->env.id, &kernels, err) < 0)
 		return INSTALL_FAILED;
 	if (kernels.count > 0) {
-		pkg_error_set(err, PKG_E_BUSY, "%zu running kernels use the environment", kernels.count);
+		pkg_error_set(
+			err, PKG_E_BUSY, "%zu running kernels use the environment", kernels.count);
 		pkg_error_cure(err, "stop them first; pkg env show lists them");
 		return INSTALL_FAILED;
 	}

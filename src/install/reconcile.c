@@ -317,8 +317,7 @@ static void
 settle_orphan(struct reconciler *rec, const struct store_job *listed)
 {
 	pkg_cleanup_store_job struct store_job job = { 0 };
-	pkg_autofd int lock =
-		lock_env(rec, listed->project, listed->language, listed->environment);
+	pkg_autofd int lock = lock_env(rec, listed->project, listed->language, listed->environment);
 
 	/* Only what is seen under the lock counts: a worker may have come and gone since the list was made. */
 	if (lock < 0 || store_job_get(rec->store, listed->id, &job, NULL) < 0 ||

@@ -71,8 +71,8 @@ dist_from_json(struct json_object *row, struct lang_dist *dist)
 	dist->files = count > 0 ? pkg_xcalloc(count, sizeof(dist->files[0])) : NULL;
 	dist->file_count = count;
 	for (size_t i = 0; i < count; i++) {
-		dist->files[i].path =
-			pkg_xstrdup(json_object_get_string(json_object_array_get_idx(files, 2 * i)));
+		dist->files[i].path = pkg_xstrdup(
+			json_object_get_string(json_object_array_get_idx(files, 2 * i)));
 		dist->files[i].size =
 			json_object_get_int64(json_object_array_get_idx(files, 2 * i + 1));
 	}

@@ -12,8 +12,8 @@
 /* removed: keys that the plan takes out; appended to by load. */
 int install_resolution_save(const struct lang_resolution *resolution,
 	const struct pkg_argv *removed, const char *path, struct pkg_error *err);
-int install_resolution_load(const char *path, struct lang_resolution *out,
-	struct pkg_argv *removed, struct pkg_error *err);
+int install_resolution_load(const char *path, struct lang_resolution *out, struct pkg_argv *removed,
+	struct pkg_error *err);
 /* {"name","key",…} of one; files are left out unless asked for. Given. */
 struct json_object *install_dist_to_json(const struct lang_dist *dist, bool with_files);
 #endif

@@ -7,12 +7,12 @@
 #include "core/tree.h"
 #include "lang/lang.h"
 
-static struct sandbox_limits
-to_limits(const struct policy_limits *from)
+void
+install_limits(const struct policy_limits *from, struct sandbox_limits *out)
 {
 	bool bounded = from->wall_seconds > 0 && from->wall_seconds < INT64_MAX / 1000;
 
-	return (struct sandbox_limits){
+	*out = (struct sandbox_limits){
 		.wall_ms = bounded ? from->wall_seconds * 1000 : from->wall_seconds,
 		.cpu_s = from->cpu_seconds,
 		.memory = from->memory_bytes,
@@ -31,7 +31,7 @@ install_sandbox_open(
 	struct sandbox_options options = { 0 };
 
 	for (size_t i = 0; i < SANDBOX_PURPOSE_COUNT; i++)
-		options.limits[i] = to_limits(&config->sandbox_limits[i]);
+		install_limits(&config->sandbox_limits[i], &options.limits[i]);
 	if (sandbox_mode_parse(config->sandbox_mode, &options.mode, err) < 0)
 		return NULL;
 	return sandbox_open(home, &options, err);
@@ -99,8 +99,7 @@ discover(struct toolbox *box, const struct pkg_home *home, const char *language,
 	if (ops == NULL)
 		return NULL;
 	/* "None is accepted" is an answer here, with the list. */
-	if (ops->discover(&lang, want, true, &list, &none) < 0 &&
-		none.kind != PKG_E_INTERPRETER) {
+	if (ops->discover(&lang, want, true, &list, &none) < 0 && none.kind != PKG_E_INTERPRETER) {
 		pkg_error_move(err, &none);
 		lang_candidate_list_clear(&list);
 		return NULL;
@@ -111,8 +110,8 @@ discover(struct toolbox *box, const struct pkg_home *home, const char *language,
 }
 
 struct json_object *
-install_interpreters(const struct pkg_home *home, const char *language, const char *want,
-	struct pkg_error *err)
+install_interpreters(
+	const struct pkg_home *home, const char *language, const char *want, struct pkg_error *err)
 {
 	struct toolbox box = { 0 };
 	pkg_autofree char *scratch =

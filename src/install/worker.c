@@ -14,6 +14,8 @@
 #include "core/tree.h"
 #include "install/tools.h"
 
+#define TIMINGS_MAX 4096
+
 /* --- what the languages call back --- */
 
 static void
@@ -113,6 +115,42 @@ take_claim(struct install_worker *worker, struct pkg_error *err)
 	return store_claim_take(worker->store, job, &self, &worker->claim, err);
 }
 
+static void
+note_phase(struct install_worker *worker)
+{
+	pkg_autofree char *key = pkg_xasprintf("%s_ms", store_job_state_name(worker->job.state));
+	int64_t now = pkg_time_mono_ms();
+	int64_t before = pkg_json_int(worker->timings, key, 0);
+
+	pkg_json_set_int(worker->timings, key, before + now - worker->phase_ms);
+	worker->phase_ms = now;
+}
+
+/* What the run that planned has used up: a job's time is that of all its runs. */
+static void
+load_timings(struct install_worker *worker)
+{
+	pkg_autofree char *path = pkg_path_join(worker->staging, "timings.json");
+	struct json_object *earlier =
+		pkg_file_exists(path) ? pkg_json_read_file(path, TIMINGS_MAX, NULL) : NULL;
+
+	if (earlier == NULL)
+		return;
+	json_object_put(worker->timings);
+	worker->timings = earlier;
+}
+
+void
+install_worker_save_timings(struct install_worker *worker)
+{
+	pkg_autofree char *path = pkg_path_join(worker->staging, "timings.json");
+	pkg_autofree char *text = NULL;
+
+	note_phase(worker);
+	text = pkg_json_line(worker->timings);
+	(void)pkg_file_write(path, text, strlen(text), 0600, false, NULL);
+}
+
 static int
 make_places(struct install_worker *worker, struct pkg_error *err)
 {
@@ -123,6 +161,7 @@ make_places(struct install_worker *worker, struct pkg_error *err)
 		return -1;
 	if (pkg_tree_remove(worker->scratch, err) < 0)
 		return -1;
+	load_timings(worker);
 	return pkg_dir_make(worker->scratch, 0755, err);
 }
 
@@ -266,8 +305,8 @@ install_worker_load_env(struct install_worker *worker, struct pkg_error *err)
 		return pkg_error_prefix(err, "facts of the environment");
 	worker->tree =
 		install_path_generation(worker->home, worker->env.id, worker->env.generation);
-	return store_packages_get(worker->store, worker->env.id, worker->env.generation,
-		&worker->packages, err);
+	return store_packages_get(
+		worker->store, worker->env.id, worker->env.generation, &worker->packages, err);
 }
 
 struct lang_env
@@ -277,22 +316,9 @@ install_worker_env(const struct install_worker *worker)
 		.prefix = worker->prefix,
 		.tree = worker->tree,
 		.facts = worker->facts,
-		.hermetic = worker->env.id != 0 ?
-			worker->env.hermetic :
-			pkg_json_bool(worker->request, "hermetic", false),
+		.hermetic = worker->env.id != 0 ? worker->env.hermetic
+						: pkg_json_bool(worker->request, "hermetic", false),
 	};
-}
-
-static void
-note_phase(struct install_worker *worker)
-{
-	pkg_autofree char *key =
-		pkg_xasprintf("%s_ms", store_job_state_name(worker->job.state));
-	int64_t now = pkg_time_mono_ms();
-	int64_t before = pkg_json_int(worker->timings, key, 0);
-
-	pkg_json_set_int(worker->timings, key, before + now - worker->phase_ms);
-	worker->phase_ms = now;
 }
 
 static bool
@@ -314,7 +340,8 @@ install_worker_enter(
 	if (store_job_set_state(worker->store, worker->job.id, state, err) < 0)
 		return -1;
 	if (worker->claim != 0 &&
-		store_claim_phase(worker->store, worker->claim, store_job_state_name(state), err) < 0)
+		store_claim_phase(worker->store, worker->claim, store_job_state_name(state), err) <
+			0)
 		return -1;
 	worker->job.state = state;
 	install_events_state(worker->events, store_job_state_name(state), 0);
@@ -389,7 +416,8 @@ install_worker_result(struct install_worker *worker, enum store_job_state state,
 	pkg_json_set_str(result, "type", "result");
 	pkg_json_set_int(result, "job", job->id);
 	pkg_json_set_str(result, "status", store_job_state_name(state));
-	pkg_json_set_str(result, "kind", failure != NULL ? pkg_error_kind_name(failure->kind) : NULL);
+	pkg_json_set_str(
+		result, "kind", failure != NULL ? pkg_error_kind_name(failure->kind) : NULL);
 	pkg_json_set_str(result, "message", failure != NULL ? failure->message : worker->note);
 	pkg_json_set_str(result, "cure", failure != NULL ? failure->cure : NULL);
 	pkg_json_set_str(result, "action", job->action);

@@ -32,7 +32,8 @@ struct install_worker {
 
 	struct store_env env; /* id 0: there is none yet */
 	struct json_object *facts; /* owned; of the interpreter that env has or will have */
-	struct store_package_list packages; /* of the current generation; empty when there is none */
+	struct store_package_list
+		packages; /* of the current generation; empty when there is none */
 	char *prefix; /* owned */
 	char *tree; /* owned; the current generation's, or the fresh one */
 	char *staging; /* owned; <data>/staging/JOB */
@@ -63,6 +64,8 @@ int install_worker_enter(
 	struct install_worker *worker, enum store_job_state state, struct pkg_error *err);
 /* Reads the environment's row, inventory and tree path again; env.id 0 when there is none. */
 int install_worker_load_env(struct install_worker *worker, struct pkg_error *err);
+/* Before this run ends with a card: the next one adds its time to it. */
+void install_worker_save_timings(struct install_worker *worker);
 struct lang_env install_worker_env(const struct install_worker *worker);
 /* The final line of DESIGN.md section 9. failure NULL: done. Given. */
 struct json_object *install_worker_result(struct install_worker *worker, enum store_job_state state,

@@ -345,7 +345,7 @@ lang_python_build(struct lang_context *lang, const struct lang_env *env,
 		return -1;
 	build.record = record_path(&build);
 	if (use_record(&build) == 0)
-		say(&build, "using the wheel built before of");
+		say(&build, "taking the wheel built earlier for");
 	else if (make(&build, err) < 0)
 		return -1;
 	return lang_python_inspect(lang, env, dist, err);

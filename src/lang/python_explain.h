@@ -31,6 +31,9 @@ struct lang_python_failure {
 	bool source; /* source distributions were allowed */
 	bool prerelease;
 	const char *building; /* "NAME VERSION" or a file's name; NULL: a plan failed */
+	/* What was not found, where no log has to be read for it; NULL: lang_python_explain_missing(). */
+	const char *missing;
+	const char *needed_by; /* with it; NULL: it was asked for */
 };
 
 /* The requirement that pip found nothing for ("six==99"), and what needs it (NULL: it was asked for).

@@ -380,7 +380,12 @@ lang_python_explain_not_found(const struct lang_python_failure *failure, struct 
 {
 	struct question question = { .failure = failure };
 
-	question.text = lang_python_explain_missing(failure->log, &question.needed_by);
+	if (failure->missing) {
+		question.text = pkg_xstrdup(failure->missing);
+		question.needed_by = pkg_xstrdup(failure->needed_by);
+	} else {
+		question.text = lang_python_explain_missing(failure->log, &question.needed_by);
+	}
 	question.where = join_indexes(failure);
 	if (!question.text ||
 		lang_requirement_parse(question.text, &question.requirement, NULL) < 0)

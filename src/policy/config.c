@@ -158,8 +158,8 @@ wrong_type(const char *wanted, struct json_object *value, struct pkg_error *err)
 }
 
 static int
-set_json_list(struct policy_config *config, const struct policy_key *key,
-	struct json_object *value, struct pkg_error *err)
+set_json_list(struct policy_config *config, const struct policy_key *key, struct json_object *value,
+	struct pkg_error *err)
 {
 	struct pkg_argv *list;
 
@@ -179,8 +179,8 @@ set_json_list(struct policy_config *config, const struct policy_key *key,
 }
 
 static int
-set_from_json(struct policy_config *config, const struct policy_key *key,
-	struct json_object *value, struct pkg_error *err)
+set_from_json(struct policy_config *config, const struct policy_key *key, struct json_object *value,
+	struct pkg_error *err)
 {
 	bool is_text = json_object_is_type(value, json_type_string);
 
@@ -294,7 +294,8 @@ is_group(const char *dotted)
 	size_t len = strlen(dotted);
 
 	for (size_t i = 0; i < policy_key_count; i++)
-		if (strncmp(policy_keys[i].name, dotted, len) == 0 && policy_keys[i].name[len] == '.')
+		if (strncmp(policy_keys[i].name, dotted, len) == 0 &&
+			policy_keys[i].name[len] == '.')
 			return true;
 	return false;
 }
@@ -398,8 +399,7 @@ variable_name(const struct policy_key *key)
 }
 
 static int
-take_environment(
-	struct policy_config *config, const struct pkg_argv *locked, struct pkg_error *err)
+take_environment(struct policy_config *config, const struct pkg_argv *locked, struct pkg_error *err)
 {
 	struct layer layer = { "environment", NULL, config, locked };
 
@@ -439,8 +439,7 @@ take_fallbacks(struct policy_config *config, struct pkg_error *err)
 }
 
 int
-policy_config_load(
-	const struct pkg_home *home, struct policy_config *out, struct pkg_error *err)
+policy_config_load(const struct pkg_home *home, struct policy_config *out, struct pkg_error *err)
 {
 	pkg_cleanup(pkg_argv_free) struct pkg_argv *locks = pkg_argv_new();
 	pkg_autofree char *own = pkg_path_join(home->config, "pkgd.json");
@@ -461,8 +460,9 @@ int
 policy_config_check(const char *path, struct pkg_error *err)
 {
 	pkg_cleanup(pkg_argv_free) struct pkg_argv *locks = pkg_argv_new();
-	pkg_cleanup_policy_config struct policy_config config = { .origins =
-									 json_object_new_object() };
+	pkg_cleanup_policy_config struct policy_config config = {
+		.origins = json_object_new_object()
+	};
 
 	if (take_fallbacks(&config, err) < 0)
 		return -1;
@@ -529,8 +529,7 @@ policy_config_show(const struct policy_config *config)
 		struct json_object *row = json_object_new_object();
 
 		pkg_json_set(row, "value", value_to_json(config, &policy_keys[i]));
-		pkg_json_set_str(
-			row, "origin", pkg_json_str(config->origins, policy_keys[i].name));
+		pkg_json_set_str(row, "origin", pkg_json_str(config->origins, policy_keys[i].name));
 		pkg_json_set(out, policy_keys[i].name, row);
 	}
 	return out;

@@ -45,7 +45,8 @@ struct policy_config {
 	struct pkg_argv *r_repos;
 	/* network.* */
 	enum policy_network network_mode;
-	struct pkg_argv *network_hosts; /* rules for kernels and, when an index serves files elsewhere, installs */
+	struct pkg_argv *
+		network_hosts; /* rules for kernels and, when an index serves files elsewhere, installs */
 	struct pkg_argv *network_include; /* names of share/hosts/NAME.json */
 	char *network_ca_bundle; /* NULL: the system's */
 	/* sandbox.* */
@@ -67,7 +68,8 @@ struct policy_config {
 	struct json_object *origins;
 };
 
-int policy_config_load(const struct pkg_home *home, struct policy_config *out, struct pkg_error *err);
+int policy_config_load(
+	const struct pkg_home *home, struct policy_config *out, struct pkg_error *err);
 /* Checks one file alone; the same code as the loader. */
 int policy_config_check(const char *path, struct pkg_error *err);
 void policy_config_clear(struct policy_config *config);

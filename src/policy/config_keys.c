@@ -46,7 +46,8 @@ check_host_rule(const char *value, struct pkg_error *err)
 static int
 check_list_name(const char *value, struct pkg_error *err)
 {
-	if (*value != '\0' && strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(value))
+	if (*value != '\0' &&
+		strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(value))
 		return 0;
 	return pkg_error_set(err, PKG_E_CONFIG, "'%.80s' is no name of a host list", value);
 }
@@ -72,7 +73,11 @@ check_word(const char *value, const char *const *words, size_t count, struct pkg
 			pkg_buf_clear(&list);
 			return 0;
 		}
-		pkg_buf_addf(&list, "%s'%s'", i == 0 ? "" : i + 1 == count ? " or " : ", ", words[i]);
+		pkg_buf_addf(&list, "%s'%s'",
+			i == 0			 ? ""
+				: i + 1 == count ? " or "
+						 : ", ",
+			words[i]);
 	}
 	pkg_error_set(
 		err, PKG_E_CONFIG, "'%.80s' is not known: it is %s", value, pkg_buf_str(&list));
@@ -122,7 +127,7 @@ check_level(const char *value, struct pkg_error *err)
 	{                                                                                          \
 		"sandbox.limits." purpose "." #key, POLICY_KEY_LIMIT,                              \
 			AT(sandbox_limits) + (index) * sizeof(struct policy_limits) +              \
-				offsetof(struct policy_limits, key),                               \
+			offsetof(struct policy_limits, key),                                       \
 			"0", 1, INT64_MAX, NULL                                                    \
 	}
 #define LIMITS(purpose, index)                                                                     \

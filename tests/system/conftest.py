@@ -198,7 +198,7 @@ class Pkg:
 
     # --- commands ---
 
-    def run(self, *args, code=0, input=None, timeout=180, env=None, cwd=None):
+    def run(self, *args, code=0, input=None, timeout=60, env=None, cwd=None):
         """Run pkg; exit status must be code (None: any, a tuple: one of them)."""
         done = subprocess.run(
             [ROOT / "bin" / "pkg", *map(str, args)],

@@ -1,0 +1,10 @@
+UNIT_DAEMON = tests/unit/test_daemon_routes tests/unit/test_daemon_stream
+check_PROGRAMS += $(UNIT_DAEMON)
+TESTS += $(UNIT_DAEMON)
+EXTRA_DIST += tests/unit/test_daemon_common.h
+tests_unit_test_daemon_routes_SOURCES = tests/unit/test_daemon_routes.c $(UNIT_FAKE_LANG)
+tests_unit_test_daemon_routes_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_daemon_routes_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_daemon_stream_SOURCES = tests/unit/test_daemon_stream.c $(UNIT_FAKE_LANG)
+tests_unit_test_daemon_stream_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_daemon_stream_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)

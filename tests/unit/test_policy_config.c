@@ -166,7 +166,8 @@ a_line_is_that_of_the_key_and_not_of_its_namesake(void **state)
 		  "\"wall_seconds\": -1}}}}",
 			"line 4: sandbox.limits.verify.wall_seconds" },
 		/* The same word as a value is not the key. */
-		{ "{\"network\": {\"include\": [\"mode\"],\n\"mode\": 7}}", "line 2: network.mode" },
+		{ "{\"network\": {\"include\": [\"mode\"],\n\"mode\": 7}}",
+			"line 2: network.mode" },
 		{ "{\n\"python.minimum\": 3}", "line 2: python.minimum" },
 	};
 	struct fixture *f = *state;
@@ -188,15 +189,18 @@ wrong_types_and_values_are_refused(void **state)
 		{ "{\"python\": {\"minimum\": \"3\"}}", "'3' is not a version" },
 		{ "{\"python\": {\"minimum\": \"3.\"}}", "not a version" },
 		{ "{\"python\": {\"minimum\": \"3.9.1\"}}", "not a version" },
-		{ "{\"python\": {\"interpreters\": \"/usr/bin/python3\"}}", "a list of texts is wanted" },
-		{ "{\"python\": {\"interpreters\": [1]}}", "a list of texts is wanted, int is there" },
+		{ "{\"python\": {\"interpreters\": \"/usr/bin/python3\"}}",
+			"a list of texts is wanted" },
+		{ "{\"python\": {\"interpreters\": [1]}}",
+			"a list of texts is wanted, int is there" },
 		{ "{\"python\": {\"interpreters\": [\"python3\"]}}", "not an absolute path" },
 		{ "{\"python\": {\"index_url\": \"file:///x\"}}", "python.index_url" },
 		{ "{\"python\": {\"engine\": \"conda\"}}", "it is 'pip'" },
 		{ "{\"network\": {\"mode\": \"open\"}}", "'deny', 'allowlist' or 'allow'" },
 		{ "{\"network\": {\"hosts\": [\"a b\"]}}", "network.hosts" },
 		{ "{\"network\": {\"include\": [\"../x\"]}}", "no name of a host list" },
-		{ "{\"fetch\": {\"parallel\": \"8\"}}", "a whole number is wanted, string is there" },
+		{ "{\"fetch\": {\"parallel\": \"8\"}}",
+			"a whole number is wanted, string is there" },
 		{ "{\"fetch\": {\"parallel\": 0}}", "0 is outside 1 to 64" },
 		{ "{\"fetch\": {\"parallel\": 65}}", "65 is outside 1 to 64" },
 		{ "{\"fetch\": {\"parallel\": 1.5}}", "a whole number is wanted" },
@@ -238,7 +242,8 @@ variables_beat_the_file(void **state)
 	setenv("PKGD_SANDBOX_LIMITS_KERNEL_MEMORY_BYTES", "unlimited", 1);
 	setenv("PKGD_FETCH_RETRIES", "0", 1);
 	assert_int_equal(load(f,
-				 "{\"python\":{\"index_url\":\"https://a.invalid/\"},\"fetch\":{\"retries\":9}}",
+				 "{\"python\":{\"index_url\":\"https://a.invalid/"
+				 "\"},\"fetch\":{\"retries\":9}}",
 				 &config),
 		0);
 	unsetenv("PKGD_PYTHON_INDEX_URL");
@@ -343,10 +348,11 @@ what_is_shown_has_no_secret_and_says_where_it_came_from(void **state)
 	pkg_autofree char *text = NULL;
 	struct json_object *row;
 
-	assert_int_equal(load(f,
-				 "{\"python\": {\"index_url\": \"https://me:secret@a.invalid/simple/\","
-				 "\"extra_index_urls\": [\"https://me:secret@b.invalid/\"]}}",
-				 &config),
+	assert_int_equal(
+		load(f,
+			"{\"python\": {\"index_url\": \"https://me:secret@a.invalid/simple/\","
+			"\"extra_index_urls\": [\"https://me:secret@b.invalid/\"]}}",
+			&config),
 		0);
 	shown = policy_config_show(&config);
 	text = pkg_json_line(shown);
@@ -397,11 +403,11 @@ schema_node(struct json_object *schema, const char *dotted)
 static void
 check_enum(const struct policy_key *key, struct json_object *words)
 {
-	for (size_t i = 0; words != NULL && key->check != NULL && i < json_object_array_length(words);
-		i++)
-		assert_int_equal(key->check(json_object_get_string(
-						    json_object_array_get_idx(words, i)),
-					 NULL),
+	for (size_t i = 0;
+		words != NULL && key->check != NULL && i < json_object_array_length(words); i++)
+		assert_int_equal(
+			key->check(
+				json_object_get_string(json_object_array_get_idx(words, i)), NULL),
 			0);
 }
 
@@ -433,7 +439,8 @@ check_text(const struct policy_key *key, struct json_object *node)
 	const char *fallback = pkg_json_str(node, "default");
 
 	assert_string_equal(pkg_json_str_or(node, "type", ""), "string");
-	assert_string_equal(fallback != NULL ? fallback : "-", key->fallback != NULL ? key->fallback : "-");
+	assert_string_equal(
+		fallback != NULL ? fallback : "-", key->fallback != NULL ? key->fallback : "-");
 	check_enum(key, pkg_json_array(node, "enum"));
 }
 
@@ -537,11 +544,13 @@ an_enum_of_the_schema_is_the_loaders(void **state)
 	for (size_t i = 0; i < PKG_ARRAY_LEN(keys); i++) {
 		pkg_cleanup(pkg_argv_free) struct pkg_argv *listed = pkg_argv_new();
 
-		assert_int_equal(pkg_json_strings(schema_node(schema, keys[i]), "enum", listed, NULL), 0);
+		assert_int_equal(
+			pkg_json_strings(schema_node(schema, keys[i]), "enum", listed, NULL), 0);
 		assert_true(listed->count > 0);
 		for (size_t k = 0; k < PKG_ARRAY_LEN(words); k++) {
 			pkg_cleanup_policy_config struct policy_config config = { 0 };
-			pkg_autofree char *text = pkg_xasprintf("{\"%s\":\"%s\"}", keys[i], words[k]);
+			pkg_autofree char *text =
+				pkg_xasprintf("{\"%s\":\"%s\"}", keys[i], words[k]);
 
 			if ((load(f, text, &config) == 0) != pkg_argv_has(listed, words[k]))
 				fail_msg("%s: '%s'", keys[i], words[k]);
