@@ -22,10 +22,10 @@ uninstall-hook:
 
 update-po:
 	cd $(srcdir) && $(XGETTEXT) --from-code=UTF-8 --language=C --keyword=_ --keyword=N_ \
-		--keyword=ngettext:1,2 --add-comments=TRANSLATORS --package-name=pkgd \
-		--package-version=$(PACKAGE_VERSION) -o po/pkgd.pot src/cli/*.c
+		--keyword=ngettext:1,2 --add-comments=TRANSLATORS --add-location=file --package-name=pkgd \
+		--package-version=$(PACKAGE_VERSION) -o po/pkgd.pot src/cli/*.c src/cli/*.h
 	cd $(srcdir) && for language in $(PO_LANGUAGES); do \
-		$(MSGMERGE) -q --update --backup=none po/$$language.po po/pkgd.pot || exit 1; \
+		$(MSGMERGE) -q --update --backup=none --add-location=file po/$$language.po po/pkgd.pot || exit 1; \
 	done
 	rm -f $(srcdir)/po/pkgd.pot
 .PHONY: update-po

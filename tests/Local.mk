@@ -15,3 +15,4 @@ include tests/unit/lang.mk
 include tests/unit/install.mk
 include tests/unit/daemon.mk
 include tests/unit/cli.mk
+include tests/fuzz/Local.mk

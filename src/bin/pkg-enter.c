@@ -3,26 +3,23 @@
  * Does what only the process itself can do before it becomes COMMAND, and nothing else: enters the
  * cgroup whose cgroup.procs is open at FD; makes a process group of its own and gives it the
  * terminal, so that the keys that stop a command reach the command and not the sandbox around it.
- * Uses the C library only. 125: that could not be done, and COMMAND was not run. 126, 127: COMMAND
+ * 125: that could not be done, and COMMAND was not run. 126, 127: COMMAND
  * could not be executed, was not found. 2: usage. */
-#include <errno.h>
+#include "bin/say.h"
+
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static int
 join(const char *text)
 {
-	char *end = NULL;
-	long fd = strtol(text, &end, 10);
+	int fd = read_number(text, 1 << 20);
 
-	if (*text < '0' || *text > '9' || *end || fd > 1 << 20) {
+	if (fd < 0) {
 		errno = EBADF;
 		return -1;
 	}
-	return write((int)fd, "0", 1) == 1 ? close((int)fd) : -1;
+	return write(fd, "0", 1) == 1 ? close(fd) : -1;
 }
 
 /* A pipe in place of a terminal is no failure: then there is nothing to take. */
@@ -60,15 +57,14 @@ main(int argc, char **argv)
 		}
 	}
 	if (rc < 0) {
-		dprintf(STDERR_FILENO, "pkg-enter: %s: %s\n", argv[i - 1], strerror(errno));
+		say_error("pkg-enter", "", argv[i - 1], errno);
 		return 125;
 	}
 	if (i + 1 >= argc) {
-		dprintf(STDERR_FILENO,
-			"usage: pkg-enter [--join FD] [--terminal] -- COMMAND [ARG...]\n");
+		say("usage: pkg-enter [--join FD] [--terminal] -- COMMAND [ARG...]\n");
 		return 2;
 	}
 	execv(argv[i + 1], argv + i + 1);
-	dprintf(STDERR_FILENO, "pkg-enter: cannot execute %s: %s\n", argv[i + 1], strerror(errno));
+	say_error("pkg-enter", "cannot execute ", argv[i + 1], errno);
 	return errno == ENOENT ? 127 : 126;
 }

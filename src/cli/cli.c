@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/term.h"
+#include "core/path.h"
 #include "core/text.h"
 
 #define NAME_WORDS 2
@@ -341,15 +342,30 @@ parse_and_run(int argc, char **argv, struct cli *cli, struct pkg_error *err)
 	return cli_run(cli, err);
 }
 
+/* Beside the data, wherever that is: an installed tree that was moved keeps its languages. */
+static char *
+catalogues(void)
+{
+	const char *data = getenv("PKGD_DATADIR");
+	pkg_autofree char *dir = NULL;
+
+	if (data == NULL || data[0] != '/')
+		return pkg_xstrdup(PKGD_LOCALEDIR);
+	dir = pkg_path_dir(data);
+	return pkg_path_join(dir, "locale");
+}
+
 static void
 choose_language(bool json)
 {
+	pkg_autofree char *dir = catalogues();
+
 	setlocale(LC_ALL, "");
 	/* Numbers are for programs, too; JSON's messages are in one language whoever asks. */
 	setlocale(LC_NUMERIC, "C");
 	if (json)
 		setlocale(LC_MESSAGES, "C");
-	bindtextdomain("pkgd", PKGD_LOCALEDIR);
+	bindtextdomain("pkgd", dir);
 	textdomain("pkgd");
 }
 

@@ -1,4 +1,5 @@
 /* jobs: what was asked of the daemon. */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -201,6 +202,30 @@ print_job(struct json_object *job)
 	print_end(job, term.colour);
 }
 
+static int
+show_log(struct cli *cli, int64_t id, const char *path, struct pkg_error *err)
+{
+	pkg_cleanup(pkg_json_put) struct json_object *out = json_object_new_object();
+	pkg_autofree char *text = NULL;
+	size_t len = 0;
+	FILE *file;
+	int rc;
+
+	if (!cli_json(cli))
+		return cli_client_copy(cli->client, path, stdout, err);
+	file = open_memstream(&text, &len);
+	if (file == NULL)
+		return pkg_error_errno(err, errno, "open_memstream");
+	rc = cli_client_copy(cli->client, path, file, err);
+	(void)fclose(file);
+	if (rc < 0)
+		return -1;
+	pkg_json_set_int(out, "job", id);
+	pkg_json_set_str(out, "log", text);
+	cli_print_object(out);
+	return 0;
+}
+
 int
 cli_cmd_jobs_show(struct cli *cli, struct pkg_error *err)
 {
@@ -212,7 +237,7 @@ cli_cmd_jobs_show(struct cli *cli, struct pkg_error *err)
 	if (job_path(cli, log ? "/log" : "", &path, &id, err) < 0)
 		return -1;
 	if (log)
-		return cli_client_copy(cli->client, path, stdout, err);
+		return show_log(cli, id, path, err);
 	job = cli_client_get(cli->client, path, err);
 	if (job == NULL)
 		return -1;

@@ -250,7 +250,7 @@ add_history(struct cli_table *table, struct json_object *row)
 	const char *label = pkg_json_str(row, "label");
 	pkg_autofree char *who = label != NULL && *label != '\0'
 		? pkg_xstrdup(label)
-		: pkg_xasprintf("uid %" PRId64, pkg_json_int(row, "uid", -1));
+		: pkg_xasprintf(_("uid %" PRId64), pkg_json_int(row, "uid", -1));
 	pkg_autofree char *asked = asked_text(row);
 
 	cli_table_add(table, when, job, pkg_json_str(row, "result"), tree, count, who, asked);

@@ -246,7 +246,7 @@ cli_cmd_kernel_list(struct cli *cli, struct pkg_error *err)
 /* --- audit --- */
 
 static void
-print_audit(struct cli *cli, struct json_object *row)
+print_audit(struct json_object *row, bool json)
 {
 	struct json_object *data = pkg_json_get(row, "data");
 	pkg_autofree char *when = cli_text_time(pkg_json_str(row, "time"));
@@ -254,7 +254,7 @@ print_audit(struct cli *cli, struct json_object *row)
 	pkg_autofree char *text = data != NULL ? pkg_json_line(data) : NULL;
 	pkg_autofree char *clean = cli_text(text);
 
-	if (cli_json(cli))
+	if (json)
 		cli_print_object(row);
 	else
 		printf("%" PRId64 "  %s  %-10s  %s\n", pkg_json_int(row, "seq", 0), when, type,
@@ -264,6 +264,7 @@ print_audit(struct cli *cli, struct json_object *row)
 int
 cli_cmd_audit(struct cli *cli, struct pkg_error *err)
 {
+	bool json = cli_json(cli);
 	int64_t after;
 
 	if (cli_option_number(&cli->options, CLI_O_AFTER, 0, &after, err) < 0)
@@ -278,7 +279,7 @@ cli_cmd_audit(struct cli *cli, struct pkg_error *err)
 		if (page == NULL)
 			return -1;
 		for (size_t i = 0; i < count; i++)
-			print_audit(cli, json_object_array_get_idx(rows, i));
+			print_audit(json_object_array_get_idx(rows, i), json);
 		/* The daemon gives whole pages; one that does not move on would never end. */
 		if (count == 0 ||
 			pkg_json_int(json_object_array_get_idx(rows, count - 1), "seq", 0) <= after)

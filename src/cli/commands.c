@@ -83,7 +83,7 @@ const struct cli_command cli_commands[] = {
 	{ "cache prune", "", N_("drop what no environment uses"), 0, 0, OUTPUT,
 		cli_cmd_cache_prune },
 	{ "audit", "", N_("what was asked, answered, connected to and done"), 0, 0,
-		ROWS | CLI_BIT(AFTER), cli_cmd_audit },
+		OUTPUT | CLI_BIT(AFTER), cli_cmd_audit },
 	{ "reconcile", "", N_("finish or undo what was interrupted"), 0, 0, OUTPUT,
 		cli_cmd_reconcile },
 	{ "doctor", "", N_("find out what is wrong, and how to mend it"), 0, 0, ROWS,

@@ -29,6 +29,7 @@ struct follow {
 	struct cli_ask ask;
 	int64_t card; /* it waits for an answer; 0: none does */
 	bool presented; /* its card was shown, or told of */
+	int64_t present_at_ms; /* monotonic */
 	bool nobody; /* stdin has ended */
 	struct json_object *card_event; /* the latest */
 	char *status; /* the last sentence */
@@ -165,6 +166,9 @@ on_card(struct follow *follow, struct json_object *event)
 	int64_t before = pkg_json_int(follow->card_event, "card", 0);
 	int64_t card = pkg_json_int(event, "card", 0);
 
+	/* Told twice: it is presented once. */
+	if (card == follow->card)
+		return;
 	cli_ask_close(&follow->ask);
 	hold_screen(follow, false);
 	if (before != 0 && before != card) {
@@ -182,6 +186,7 @@ on_card(struct follow *follow, struct json_object *event)
 	follow->card_event = json_object_get(event);
 	follow->card = card;
 	follow->presented = false;
+	follow->present_at_ms = pkg_time_mono_ms() + SETTLE_MS;
 }
 
 static void
@@ -324,10 +329,18 @@ on_interrupt(struct follow *follow)
 static int64_t
 next_timeout(const struct follow *follow)
 {
+	int64_t now = pkg_time_mono_ms();
+
 	if (follow->card != 0 && !follow->presented)
-		return SETTLE_MS;
-	return follow->progress != NULL ? cli_progress_wait(follow->progress, pkg_time_mono_ms())
-					: -1;
+		return follow->present_at_ms > now ? follow->present_at_ms - now : 0;
+	return follow->progress != NULL ? cli_progress_wait(follow->progress, now) : -1;
+}
+
+static bool
+is_card_due(const struct follow *follow)
+{
+	return follow->card != 0 && !follow->presented &&
+		pkg_time_mono_ms() >= follow->present_at_ms;
 }
 
 static int
@@ -350,7 +363,7 @@ step(struct follow *follow, struct pkg_error *err)
 		on_interrupt(follow);
 	else if (asking && others[1].revents != 0)
 		on_input(follow);
-	else if (follow->card != 0 && !follow->presented && present_card(follow, err) < 0)
+	if (is_card_due(follow) && present_card(follow, err) < 0)
 		return -1;
 	if (follow->progress != NULL)
 		cli_progress_tick(follow->progress, pkg_time_mono_ms());

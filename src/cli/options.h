@@ -40,7 +40,8 @@
 	X(LOG, 0, "log", NULL, N_("the job's whole log"))                                          \
 	X(WORKSPACE, 0, "workspace", N_("DIR"), N_("the one place that the command may write to")) \
 	X(NETWORK, 0, "network", "deny|allowlist", N_("what the command may reach"))               \
-	X(LIMIT, 0, "limit", N_("NAME=VALUE"), N_("a limit of the sandbox, as pkg.json(5) names it")) \
+	X(LIMIT, 0, "limit", N_("NAME=VALUE"),                                                     \
+		N_("a limit of sandbox.limits.kernel, for this run"))                              \
 	X(JSON, 0, "json", NULL, N_("JSON for programs"))                                          \
 	X(QUIET, 'q', "quiet", NULL, N_("only the result"))                                        \
 	X(VERBOSE, 'v', "verbose", NULL, N_("more detail"))                                        \

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/i18n.h"
+
 void
 cli_sse_event_clear(struct cli_sse_event *event)
 {
@@ -28,7 +30,7 @@ cli_sse_feed(struct cli_sse *sse, const char *bytes, size_t len, struct pkg_erro
 	sse->at = 0;
 	if (len > CLI_SSE_MAX || sse->bytes.len > CLI_SSE_MAX - len)
 		return pkg_error_set(err, PKG_E_TOO_LARGE,
-			"an event of more than %u bytes came from the daemon", CLI_SSE_MAX);
+			_("an event of more than %u bytes came from the daemon"), CLI_SSE_MAX);
 	pkg_buf_add_mem(&sse->bytes, bytes, len);
 	return 0;
 }

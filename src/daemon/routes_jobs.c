@@ -9,6 +9,7 @@
 #include "daemon/stream.h"
 #include "daemon/submit.h"
 #include "daemon/supervise.h"
+#include "install/events.h"
 #include "install/names.h"
 
 #define PAGE_MAX 200
@@ -96,9 +97,11 @@ route_job_events(struct http_request *request, struct pkg_error *err)
 		return -1;
 	/* A worker that still runs may be about to write the last line; one that does not has written all it ever
 	 * will. */
-	ended = store_job_state_ended(job.state) && !supervisor_watches(request->daemon, job.id);
-	if (ended)
+	ended = store_job_state_ended(job.state);
+	if (ended && !supervisor_watches(request->daemon, job.id))
 		supervisor_tell_end(request->daemon, job.id);
+	else
+		ended = ended && install_events_are_finished(&request->daemon->home, job.id);
 	return stream_job(request, job.id, offset > 0 ? offset : 0, ended, err);
 }
 

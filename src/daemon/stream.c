@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/path.h"
@@ -257,8 +258,9 @@ stream_job(struct http_request *request, int64_t job, int64_t offset, bool ended
 	struct followed *followed;
 	struct listener *listener;
 	struct MHD_Response *response;
+	struct stat st;
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return pkg_error_errno(err, errno, "open %s", path);
 	followed = follow(daemon->streams, job, path, err);
 	if (followed == NULL)
@@ -267,7 +269,8 @@ stream_job(struct http_request *request, int64_t job, int64_t offset, bool ended
 	listener->followed = followed;
 	listener->connection = request->connection;
 	listener->fd = pkg_steal_fd(&fd);
-	listener->offset = offset;
+	/* Beyond the end nothing would come until the file has grown so far. */
+	listener->offset = offset < st.st_size ? offset : st.st_size;
 	listener->ended = ended;
 	listener->next = followed->listeners;
 	followed->listeners = listener;

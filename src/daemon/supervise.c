@@ -17,12 +17,13 @@
 #include "install/events.h"
 #include "install/names.h"
 #include "store/history.h"
+#include "store/journal.h"
 
 /* A cancelled worker has so long to leave by itself (every descendant is gone within 2 s). */
 #define CANCEL_GRACE_MS 1500
 /* A job that found its environment taken is tried again after this. */
 #define RETRY_MS 250
-/* A reconcile that failed or was killed. */
+/* A reconcile that failed, was killed, or left something to do. */
 #define RECONCILE_RETRY_MS 2000
 #define ANSWER_MAX (16 * 1024 * 1024)
 
@@ -268,17 +269,31 @@ on_reconcile_due(uv_timer_t *timer)
 		pkg_log_error(&err, "reconcile");
 }
 
+/* A decided change that could not be finished (a full disk, say), or one that a live worker is making. */
+static bool
+has_journal(struct daemon *daemon)
+{
+	struct store_journal_list list = { 0 };
+	bool found;
+
+	if (store_journal_list(daemon->store, &list, NULL) < 0)
+		return true;
+	found = list.count > 0;
+	store_journal_list_clear(&list);
+	return found;
+}
+
 static void
 on_reconciled(void *context, struct json_object *json, const struct pkg_error *err)
 {
 	struct daemon *daemon = context;
 
-	if (json == NULL) {
-		/* Until one is through, what a dead worker left keeps its environment from everybody. */
+	if (json == NULL)
 		pkg_log_error(err, "reconcile");
+	/* Until one is through, what is unfinished keeps its environment from everybody. */
+	if (json == NULL || has_journal(daemon))
 		uv_timer_start(
 			&daemon->supervisor->reconcile, on_reconcile_due, RECONCILE_RETRY_MS, 0);
-	}
 	adopt_live(daemon);
 	daemon->supervisor->ready = true;
 	start_cleaning(daemon);
@@ -343,12 +358,22 @@ has_claim(struct daemon *daemon, int64_t job)
 	return found;
 }
 
+static bool
+is_waiting(const struct store_job *job)
+{
+	return job->state == STORE_JOB_QUEUED || job->state == STORE_JOB_PENDING;
+}
+
+static int cancel_waiting(struct daemon *daemon, const struct store_job *job,
+	struct supervisor_cancel *out, struct pkg_error *err);
+
 /* What the worker left: an ended job, one that waits, or one that nobody works on. */
 static void
 look_after(struct daemon *daemon, int64_t id)
 {
 	pkg_cleanup_store_job struct store_job job = { 0 };
 	pkg_cleanup_error struct pkg_error err = { 0 };
+	struct supervisor_cancel cancel;
 
 	if (store_job_get(daemon->store, id, &job, &err) < 0) {
 		pkg_log_error(&err, "look after job=%" PRId64, id);
@@ -356,7 +381,6 @@ look_after(struct daemon *daemon, int64_t id)
 	}
 	if (store_job_state_ended(job.state)) {
 		supervisor_tell_end(daemon, id);
-		start_cleaning(daemon);
 	}
 	/* A claim that outlived its worker keeps the environment from everybody, whatever the job's state. */
 	if (has_claim(daemon, id)) {
@@ -364,6 +388,10 @@ look_after(struct daemon *daemon, int64_t id)
 			pkg_log_error(&err, "reconcile");
 	} else if (store_job_state_ended(job.state)) {
 		supervisor_kick(daemon);
+	} else if (job.cancel_requested && is_waiting(&job)) {
+		/* It came when the worker had looked for the last time. */
+		if (cancel_waiting(daemon, &job, &cancel, &err) < 0)
+			pkg_log_error(&err, "cancel job=%" PRId64, id);
 	} else if (job.state == STORE_JOB_QUEUED && job.approved_hash == NULL) {
 		uv_timer_start(&daemon->supervisor->retry, on_retry, RETRY_MS, 0);
 	} else if (job.state == STORE_JOB_PENDING || job.state == STORE_JOB_QUEUED) {
@@ -537,8 +565,10 @@ supervisor_tell_end(struct daemon *daemon, int64_t id)
 {
 	pkg_cleanup_store_job struct store_job job = { 0 };
 
-	if (store_job_get(daemon->store, id, &job, NULL) == 0 && job.result != NULL)
-		install_events_finish(&daemon->home, id, job.result);
+	if (store_job_get(daemon->store, id, &job, NULL) < 0 || job.result == NULL)
+		return;
+	install_events_finish(&daemon->home, id, job.result);
+	start_cleaning(daemon);
 }
 
 static void
@@ -643,7 +673,8 @@ supervisor_cancel(
 	if (find_watched(daemon, id) == NULL)
 		adopt_live(daemon);
 	watched = find_watched(daemon, id);
-	if (watched == NULL && (job.state == STORE_JOB_QUEUED || job.state == STORE_JOB_PENDING))
+	/* A worker that opened the card has let go of the job, though it may not be gone yet. */
+	if (job.state == STORE_JOB_PENDING || (job.state == STORE_JOB_QUEUED && watched == NULL))
 		return cancel_waiting(daemon, &job, out, err);
 	if (watched == NULL) {
 		/* Its worker died in the middle: only the journal knows whether the change is decided. */

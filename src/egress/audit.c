@@ -1,6 +1,5 @@
 #include "egress/audit.h"
 
-#include "core/buf.h"
 #include "core/file.h"
 #include "core/json.h"
 #include "core/time.h"
@@ -55,24 +54,31 @@ add_string(struct pkg_buf *out, const char *key, const char *text)
 	pkg_buf_add_char(out, '"');
 }
 
+void
+egress_audit_format(const struct egress_row *row, struct pkg_buf *out)
+{
+	char when[PKG_TIME_TEXT];
+
+	pkg_time_format(row->time_ms, when);
+	pkg_buf_reserve(out, 512);
+	pkg_buf_addf(out, "{\"time\":\"%s\",\"verdict\":\"%s\",\"status\":%d", when,
+		egress_verdict_name(row->verdict), row->status);
+	add_string(out, "method", row->method);
+	add_string(out, "host", row->host);
+	pkg_buf_addf(out, ",\"port\":%d", row->port);
+	add_string(out, "address", row->address);
+	add_string(out, "rule", row->rule);
+	add_string(out, "reason", row->reason);
+	pkg_buf_addf(out, ",\"up\":%lld,\"down\":%lld,\"duration_ms\":%lld}\n",
+		(long long)row->up, (long long)row->down, (long long)row->duration_ms);
+}
+
 int
 egress_audit_write(int fd, const struct egress_row *row, struct pkg_error *err)
 {
 	pkg_cleanup_buf struct pkg_buf line = { 0 };
-	char when[PKG_TIME_TEXT];
 
-	pkg_time_format(row->time_ms, when);
-	pkg_buf_reserve(&line, 512);
-	pkg_buf_addf(&line, "{\"time\":\"%s\",\"verdict\":\"%s\",\"status\":%d", when,
-		egress_verdict_name(row->verdict), row->status);
-	add_string(&line, "method", row->method);
-	add_string(&line, "host", row->host);
-	pkg_buf_addf(&line, ",\"port\":%d", row->port);
-	add_string(&line, "address", row->address);
-	add_string(&line, "rule", row->rule);
-	add_string(&line, "reason", row->reason);
-	pkg_buf_addf(&line, ",\"up\":%lld,\"down\":%lld,\"duration_ms\":%lld}\n",
-		(long long)row->up, (long long)row->down, (long long)row->duration_ms);
+	egress_audit_format(row, &line);
 	return pkg_write_all(fd, line.data, line.len, err);
 }
 

@@ -1,12 +1,13 @@
-/* egress/audit.h - one line of JSON per connection.
- * Purpose    Written by pkg-proxy (one write(2) with O_APPEND per line, so that several may share a
- *            file and a kill leaves whole lines), read back by the worker: which host was refused
- *            decides what a failed install says.
+/* egress/audit.h - one line of JSON per tunnel and per plain request.
+ * Purpose    Written by pkg-proxy (one write(2) with O_APPEND for the rows of one batch of events, so
+ *            that several may share a file and a kill leaves whole lines), read back by the worker:
+ *            which host was refused decides what a failed install says.
  * Ownership  A row that is written is borrowed; rows that are read own their strings.
  * Errors     pkg_error_errno() for the file. Lines that are no rows (a torn last one) are skipped.
  */
 #ifndef EGRESS_AUDIT_H
 #define EGRESS_AUDIT_H
+#include "core/buf.h"
 #include "core/error.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,6 +51,8 @@ struct egress_row {
 
 /* O_APPEND, made with mode 0600. -1 on failure. */
 int egress_audit_open(const char *path, struct pkg_error *err);
+/* Appends the row's line, its newline included. */
+void egress_audit_format(const struct egress_row *row, struct pkg_buf *out);
 int egress_audit_write(int fd, const struct egress_row *row, struct pkg_error *err);
 
 /* For the audit trail and the API. Given. */

@@ -1,7 +1,8 @@
 #include "egress/conn.h"
 
-#include "egress/log.h"
+#include "core/file.h"
 #include "core/time.h"
+#include "egress/log.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#define ROWS_MAX 65536 /* of one batch of events, kept until its end */
 #define REFUSED_EXTRA 64 /* connections above the cap that still get a 503 instead of a reset */
 
 static struct conn *
@@ -30,15 +32,27 @@ conn_deadline(struct conn *conn, int64_t ms)
 }
 
 void
+conn_drop_kept(struct conn *conn)
+{
+	struct conn_request *request = conn->request;
+
+	free(request->kept_host);
+	request->kept_host = NULL;
+	egress_rules_put(request->kept_rules);
+	request->kept_rules = NULL;
+}
+
+void
 conn_drop_request(struct conn *conn)
 {
 	struct conn_request *request = conn->request;
 
 	if (!request)
 		return;
-	conn->request = NULL;
 	egress_lookup_cancel(request->lookup);
 	egress_dial_cancel(&request->dial);
+	conn_drop_kept(conn);
+	conn->request = NULL;
 	egress_request_clear(&request->head);
 	pkg_buf_clear(&request->input);
 	pkg_buf_clear(&request->reply);
@@ -48,15 +62,27 @@ conn_drop_request(struct conn *conn)
 static void
 write_row(struct egress_proxy *proxy, const struct egress_row *row)
 {
-	pkg_cleanup_error struct pkg_error err = { 0 };
-
 	if (proxy->audit_rows >= proxy->rules.current->limits.audit_rows) {
 		proxy->suppressed++;
 		return;
 	}
 	proxy->audit_rows++;
-	if (egress_audit_write(proxy->audit_fd, row, &err) < 0)
-		egress_log_error(&err, "write an audit row");
+	egress_audit_format(row, &proxy->rows);
+	if (proxy->rows.len > ROWS_MAX)
+		conn_write_rows(proxy);
+}
+
+void
+conn_write_rows(void *context)
+{
+	struct egress_proxy *proxy = context;
+	pkg_cleanup_error struct pkg_error err = { 0 };
+
+	if (proxy->rows.len == 0)
+		return;
+	if (pkg_write_all(proxy->audit_fd, proxy->rows.data, proxy->rows.len, &err) < 0)
+		egress_log_error(&err, "write the audit rows");
+	pkg_buf_truncate(&proxy->rows, 0);
 }
 
 static void
@@ -138,6 +164,51 @@ conn_moved(struct conn *conn)
 		return true;
 	conn_close(conn, EGRESS_OVERSIZE, "the sandbox has used up its bytes");
 	return false;
+}
+
+/* As after conn_accept(), but for what is kept: the client, the rules' watch, perhaps the server. */
+void
+conn_next(struct conn *conn)
+{
+	struct conn_request *request = conn->request;
+	bool server_stays = request->server_keeps && !request->parent;
+
+	audit(conn);
+	conn_drop_kept(conn);
+	if (server_stays) {
+		request->kept_host = pkg_steal_ptr(&conn->host);
+		request->kept_port = conn->port;
+		request->kept_address = conn->address;
+		request->kept_rules = egress_rules_get(conn->rules);
+		/* Its closing is all that it may do now. */
+		egress_watch_want(conn->proxy->loop, &conn->server, EPOLLRDHUP);
+	} else {
+		egress_watch_close(conn->proxy->loop, &conn->server);
+	}
+	egress_request_clear(&request->head);
+	pkg_buf_clear(&request->reply);
+	memset(&request->scanner, 0, sizeof(request->scanner));
+	memset(&request->chunked, 0, sizeof(request->chunked));
+	request->body_done = request->responded = request->keep = request->reused = false;
+	request->parent = NULL;
+	free(conn->method);
+	free(conn->host);
+	free(conn->reason);
+	conn->method = conn->host = conn->reason = NULL;
+	conn->rule = NULL;
+	conn->address = (struct policy_address){ 0 };
+	conn->up.moved = conn->down.moved = conn->counted = 0;
+	conn->down.room = UINT64_MAX;
+	conn->framing = 0;
+	conn->port = conn->status = 0;
+	conn->verdict = EGRESS_ABORTED;
+	conn->state = CONN_HEAD;
+	if (request->input.len) {
+		conn_scan_head(conn);
+		return;
+	}
+	egress_watch_want(conn->proxy->loop, &conn->client, EPOLLIN);
+	conn_deadline(conn, conn_limits(conn)->keep_ms);
 }
 
 static void
@@ -366,6 +437,9 @@ server_ready(struct egress_watch *watch, uint32_t events)
 		conn_plain_ready(conn, false, events);
 		break;
 	case CONN_HEAD:
+		/* Kept for a next request; whatever it says now, it cannot be trusted with one. */
+		egress_watch_close(conn->proxy->loop, &conn->server);
+		break;
 	case CONN_RESOLVE:
 	case CONN_DIAL:
 	case CONN_LINGER:

@@ -4,7 +4,10 @@
  *
  *            HEAD -> RESOLVE -> DIAL -> PARENT? -> HELLO? -> TUNNEL     (CONNECT)
  *                                               -> PLAIN               (the rest)
- *            and from anywhere: LINGER (an answer is being delivered), then closed.
+ *            PLAIN goes back to HEAD when both sides know where the response ended and the client
+ *            keeps its connection: the next request is parsed and judged like the first. The
+ *            server's connection serves it too if it is for the same host and port under the same
+ *            rules. From anywhere: LINGER (an answer is being delivered), then closed.
  * Ownership  A struct conn belongs to the loop: created by conn_accept(), it frees itself.
  * Errors     None leave it; every function may close the connection, so a caller returns after
  *            calling.
@@ -31,6 +34,7 @@ struct egress_proxy {
 	struct egress_rules_file rules;
 	struct egress_upstream upstream;
 	int audit_fd;
+	struct pkg_buf rows; /* of this batch of events, not written yet */
 	int64_t audit_rows, suppressed;
 	struct conn *conns; /* all of them, in a list */
 	int64_t open;
@@ -60,11 +64,18 @@ struct conn_request {
 	int64_t body_left; /* of a body with a length */
 	bool body_done;
 	bool responded; /* the final response head has gone to the client */
+	bool keep; /* the client has been told that its connection stays */
+	bool server_keeps;
+	bool reused; /* sent over a connection that has served before, which may be closing */
 	int64_t response_end; /* then: what down.moved will be at its end; -1: the server tells */
 	const struct egress_upstream_proxy *parent; /* borrowed from the proxy; NULL: direct */
 	struct egress_lookup *lookup;
 	struct egress_dial *dial;
-	int64_t deadline; /* of resolving and dialling */
+	/* The last request of this connection, while its server's connection is kept. */
+	char *kept_host; /* owned; NULL: none */
+	struct policy_address kept_address;
+	struct egress_rules *kept_rules; /* shared */
+	uint16_t kept_port;
 };
 
 struct conn {
@@ -89,7 +100,7 @@ struct conn {
 	uint8_t state;
 	uint8_t verdict;
 	bool client_left; /* PLAIN: its end of file was seen */
-	bool audited; /* its row is written */
+	bool audited; /* its row is written, or there is nothing to tell yet */
 };
 
 /* conn.c */
@@ -107,11 +118,18 @@ void conn_close(struct conn *conn, enum egress_verdict verdict, const char *reas
 /* Notes that bytes moved. false: the sandbox's bytes are used up and the connection is closed. */
 bool conn_moved(struct conn *conn);
 void conn_drop_request(struct conn *conn);
+/* The exchange is complete on both sides: waits for the next request. */
+void conn_next(struct conn *conn);
+void conn_drop_kept(struct conn *conn);
+/* Writes the rows of a batch; egress_loop_after() calls it. */
+void conn_write_rows(void *proxy);
 const struct egress_limits *conn_limits(const struct conn *conn);
 void conn_deadline(struct conn *conn, int64_t ms); /* from now */
 
 /* request.c */
 void conn_read_head(struct conn *conn);
+void conn_scan_head(struct conn *conn); /* what is in input already */
+void conn_reach(struct conn *conn); /* the request is allowed */
 void conn_parent_ready(struct conn *conn, uint32_t events);
 /* Reads more of a head from the server into request->reply. BAD: it ended, or is no head. */
 enum egress_scan conn_read_reply(struct conn *conn);

@@ -175,6 +175,23 @@ connection_is_sane(const struct field *fields, size_t count)
 	return true;
 }
 
+/* RFC 9112 section 9.3. Proxy-Connection is what some clients say to a proxy instead. */
+static bool
+wants_close(const struct field *fields, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct span list = fields[i].value, option;
+
+		if (!span_is(fields[i].name, "connection") &&
+			!span_is(fields[i].name, "proxy-connection"))
+			continue;
+		while (next_element(&list, &option))
+			if (span_is(option, "close"))
+				return true;
+	}
+	return false;
+}
+
 static bool
 is_hop_by_hop(struct span name, const struct field *fields, size_t count)
 {
@@ -392,6 +409,7 @@ egress_request_parse(const char *head, size_t len, size_t max_fields, struct egr
 				 : "too many header fields");
 	if (check_fields(fields, count, out, err) < 0)
 		return -1;
+	out->persistent = !out->connect && out->minor == 1 && !wants_close(fields, count);
 	if (!out->connect)
 		write_fields(fields, count, true, &out->fields);
 	return 0;
@@ -426,7 +444,8 @@ egress_request_write(const struct egress_request *request, bool absolute, const 
 		pkg_buf_addf(out, "Proxy-Authorization: %s\r\n", authorization);
 	if (request->fields.len)
 		pkg_buf_add_mem(out, request->fields.data, request->fields.len);
-	pkg_buf_add(out, request->connect ? "\r\n" : "Connection: close\r\n\r\n");
+	pkg_buf_add(out,
+		request->connect || request->keep ? "\r\n" : "Connection: close\r\n\r\n");
 }
 
 void
@@ -481,10 +500,14 @@ egress_response_parse(const char *head, size_t len, size_t max_fields, bool to_h
 	out->length = body == EGRESS_BODY_LENGTH ? length : -1;
 	if (to_head || out->interim || out->status == 204 || out->status == 304)
 		out->length = 0;
+	out->persistent = minor == 1 && !wants_close(fields, count);
+	/* Where it does not say where it ends, its end is the connection's. */
+	out->keep = out->keep && out->length >= 0;
 	pkg_buf_add_mem(&out->head, line.data, line.len);
 	pkg_buf_add(&out->head, "\r\n");
 	write_fields(fields, count, false, &out->head);
-	pkg_buf_add(&out->head, out->interim ? "\r\n" : "Connection: close\r\n\r\n");
+	pkg_buf_add(&out->head,
+		out->interim || out->keep ? "\r\n" : "Connection: close\r\n\r\n");
 	return 0;
 }
 

@@ -36,6 +36,8 @@ struct egress_request {
 	int port; /* 443 or 80 when none was given */
 	enum egress_body body;
 	int64_t length; /* of the body when EGRESS_BODY_LENGTH */
+	bool persistent; /* the client would send another request on this connection */
+	bool keep; /* set it before writing: the server shall keep its connection as well */
 	char *target; /* origin-form; NULL for CONNECT */
 	struct pkg_buf fields; /* the fields that go on, without Host and Connection */
 };
@@ -53,9 +55,12 @@ void egress_request_clear(struct egress_request *request);
 struct egress_response {
 	int status; /* as received; of a refusal: 502 */
 	bool interim; /* 1xx: another head follows */
+	bool persistent; /* the server keeps its connection */
+	bool keep; /* set it before parsing: the client's connection is kept, if length is known */
 	int64_t length; /* of the body that is to follow; -1: until the server closes, or chunked */
 	struct pkg_buf
-		head; /* what goes to the client: hop-by-hop fields gone, Connection: close */
+		head; /* what goes to the client: hop-by-hop fields gone, Connection: close unless
+		       * keep is still set */
 };
 /* to_head: the request was HEAD, whose response has no body whatever it says. */
 int egress_response_parse(const char *head, size_t len, size_t max_fields, bool to_head,

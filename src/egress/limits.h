@@ -37,6 +37,8 @@
 	X(attempt_ms, 250, 10, 10000)                                                              \
 	/* Closed; 504 when no response came. No byte either way; kernels hold long polls. */      \
 	X(idle_ms, 600000, 50, 86400000)                                                           \
+	/* Closed. A kept connection without a request; servers allow 5 to 75 s. */                \
+	X(keep_ms, 60000, 50, 86400000)                                                            \
 	/* Closed. A refused client gets this long to read why before it is cut off. */            \
 	X(linger_ms, 2000, 10, 60000)                                                              \
 	/* What is read and dropped meanwhile, so that no RST overtakes the answer. */             \

@@ -17,6 +17,8 @@ struct egress_loop {
 	size_t timers, timers_cap;
 	void **retired;
 	size_t retired_count, retired_cap;
+	void (*after)(void *context);
+	void *context;
 };
 
 struct egress_loop *
@@ -183,6 +185,13 @@ egress_loop_retire(struct egress_loop *loop, void *owner)
 	loop->retired[loop->retired_count++] = owner;
 }
 
+void
+egress_loop_after(struct egress_loop *loop, void (*after)(void *context), void *context)
+{
+	loop->after = after;
+	loop->context = context;
+}
+
 static int
 wait_ms(const struct egress_loop *loop)
 {
@@ -225,6 +234,8 @@ egress_loop_run(struct egress_loop *loop, struct pkg_error *err)
 		}
 		run_timers(loop);
 		free_retired(loop);
+		if (loop->after)
+			loop->after(loop->context);
 	}
 	return 0;
 }

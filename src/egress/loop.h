@@ -48,6 +48,8 @@ void egress_watch_take(
 void egress_timer_set(struct egress_loop *loop, struct egress_timer *timer, int64_t at);
 void egress_timer_stop(struct egress_loop *loop, struct egress_timer *timer);
 
+/* Called after each batch of events, before the next is waited for. */
+void egress_loop_after(struct egress_loop *loop, void (*after)(void *context), void *context);
 /* Taken: freed with free() after the batch. */
 void egress_loop_retire(struct egress_loop *loop, void *owner);
 int egress_loop_run(struct egress_loop *loop, struct pkg_error *err);

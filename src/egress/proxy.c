@@ -179,6 +179,7 @@ start(struct egress_proxy *proxy, const struct egress_proxy_options *options, st
 		return -1;
 	proxy->shared =
 		egress_pump_shared_new((uint64_t)limits->splice_after, (size_t)limits->pipes);
+	egress_loop_after(proxy->loop, conn_write_rows, proxy);
 	egress_watch_want(proxy->loop, &proxy->control, EPOLLIN);
 	egress_watch_want(proxy->loop, &proxy->shim, EPOLLIN);
 	if (proxy->listener.fd >= 0 && listen_on(proxy, proxy->listener.fd, err) < 0)
@@ -195,6 +196,8 @@ stop(struct egress_proxy *proxy)
 
 		conn_close(conn, (enum egress_verdict)conn->verdict, "the sandbox ended");
 	}
+	conn_write_rows(proxy);
+	pkg_buf_clear(&proxy->rows);
 	if (proxy->suppressed) {
 		const struct egress_row row = {
 			.time_ms = pkg_time_now_ms(),

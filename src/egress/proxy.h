@@ -3,7 +3,7 @@
  *            what the host rules allow, and writes one audit row per connection. What it
  *            guarantees:
  *              - a request is judged by the rules in force when its head is complete, and by
- *                nothing else; one request per connection, so that none goes unjudged;
+ *                nothing else; every request of a kept connection anew, so that none goes unjudged;
  *              - only addresses that were judged are connected to (behind an upstream proxy, which
  *                resolves names itself, only names and literal addresses are judged);
  *              - a tunnel carries TLS to the host that was named, unless its rule says otherwise;

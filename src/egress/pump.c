@@ -88,7 +88,7 @@ egress_pump_shared_free(struct egress_pump_shared *shared)
 void
 egress_pump_init(struct egress_pump *pump)
 {
-	*pump = (struct egress_pump){ .pipe = { -1, -1 } };
+	*pump = (struct egress_pump){ .pipe = { -1, -1 }, .room = UINT64_MAX };
 }
 
 void
@@ -152,11 +152,24 @@ egress_pump_flush(struct egress_pump *pump, struct egress_pump_shared *shared, i
 	return 0;
 }
 
+static size_t
+at_most(const struct egress_pump *pump, size_t bytes)
+{
+	return pump->room < bytes ? (size_t)pump->room : bytes;
+}
+
+static void
+has_read(struct egress_pump *pump, ssize_t n)
+{
+	if (n > 0 && pump->room != UINT64_MAX)
+		pump->room -= (uint64_t)n;
+}
+
 /* Both: bytes read, 0 at the end, or a negative errno (-EAGAIN when there is nothing now). */
 static ssize_t
 move_by_splice(struct egress_pump *pump, int from)
 {
-	ssize_t n = splice(from, NULL, pump->pipe[1], NULL, EGRESS_PIPE_BYTES,
+	ssize_t n = splice(from, NULL, pump->pipe[1], NULL, at_most(pump, EGRESS_PIPE_BYTES),
 		SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 
 	if (n < 0)
@@ -168,7 +181,7 @@ move_by_splice(struct egress_pump *pump, int from)
 static ssize_t
 move_by_copy(struct egress_pump *pump, struct egress_pump_shared *shared, int from, int to)
 {
-	ssize_t n = recv(from, shared->scratch, EGRESS_COPY_BYTES, 0);
+	ssize_t n = recv(from, shared->scratch, at_most(pump, EGRESS_COPY_BYTES), 0);
 	ssize_t sent;
 
 	if (n <= 0)
@@ -205,7 +218,7 @@ egress_pump_run(struct egress_pump *pump, struct egress_pump_shared *shared, int
 
 		if (rc != 0)
 			return rc < 0 ? rc : 0;
-		if (pump->eof)
+		if (pump->eof || pump->room == 0)
 			break;
 		if (pump->moved >= shared->splice_after && take_pipe(&shared->pipes, pump->pipe))
 			n = move_by_splice(pump, from);
@@ -215,6 +228,7 @@ egress_pump_run(struct egress_pump *pump, struct egress_pump_shared *shared, int
 			return_pipe(&shared->pipes, pump);
 			return blocked((int)-n) < 0 ? (int)n : 0;
 		}
+		has_read(pump, n);
 		if (n == 0)
 			pump->eof = true;
 		else if (n < SMALL)

@@ -31,6 +31,7 @@ struct egress_pump {
 	bool shut; /* and the reader has been told */
 	bool last; /* both sockets are closed next: telling the reader is close(2)'s work */
 	uint64_t moved; /* written to the other side */
+	uint64_t room; /* what may still be read; UINT64_MAX: as much as there is */
 };
 
 struct egress_pump_shared {

@@ -75,6 +75,7 @@ start_plain(struct conn *conn)
 	const struct egress_upstream_proxy *parent = request->parent;
 	pkg_cleanup_buf struct pkg_buf out = { 0 };
 
+	request->head.keep = request->head.persistent && parent == NULL;
 	egress_request_write(
 		&request->head, parent != NULL, parent ? parent->authorization : NULL, &out);
 	egress_pump_push(&conn->up, out.data, out.len);
@@ -262,8 +263,8 @@ body_part(struct conn_request *request, const char *data, size_t len)
 	return result == EGRESS_CHUNKED_BAD ? -1 : (ssize_t)used;
 }
 
-/* Moves a part of the request's body. Bytes after its end are never forwarded: they would be a
- * second request that nobody judged. false: the connection is closed. */
+/* Moves a part of the request's body. Bytes after its end stay in input: they are a second request,
+ * and nobody has judged it. false: the connection is closed. */
 static bool
 move_body(struct conn *conn)
 {
@@ -278,9 +279,10 @@ move_body(struct conn *conn)
 		/* Came with the head. */
 		n = (ssize_t)request->input.len;
 		used = body_part(request, request->input.data, request->input.len);
-		if (used > 0)
+		if (used > 0) {
 			egress_pump_push(up, request->input.data, (size_t)used);
-		pkg_buf_clear(&request->input);
+			pkg_buf_consume(&request->input, (size_t)used);
+		}
 	} else {
 		n = recv(conn->client.fd, data, EGRESS_COPY_BYTES, 0);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -288,6 +290,8 @@ move_body(struct conn *conn)
 		used = n > 0 ? body_part(request, data, (size_t)n) : 0;
 		if (used > 0)
 			egress_pump_push(up, data, (size_t)used);
+		if (used >= 0 && used < n)
+			pkg_buf_add_mem(&request->input, data + used, (size_t)(n - used));
 	}
 	if (n <= 0) {
 		conn_close(conn, EGRESS_ABORTED, "the client left before its body was complete");
@@ -303,6 +307,23 @@ move_body(struct conn *conn)
 	return true;
 }
 
+/* What came with the head. Not a byte more than its length is read: it would be an answer to a request
+ * that has not been made. */
+static void
+response_body(struct conn *conn, int64_t length)
+{
+	struct conn_request *request = conn->request;
+	size_t len = request->reply.len;
+
+	if (length >= 0 && (uint64_t)length < len) {
+		len = (size_t)length;
+		request->server_keeps = false;
+	}
+	egress_pump_push(&conn->down, pkg_buf_str(&request->reply), len);
+	conn->down.room = length < 0 ? UINT64_MAX : (uint64_t)length - len;
+	pkg_buf_clear(&request->reply);
+}
+
 /* The response's head is complete in request->reply. false: the connection is closed. */
 static bool
 response_head(struct conn *conn)
@@ -312,6 +333,7 @@ response_head(struct conn *conn)
 	pkg_cleanup_error struct pkg_error err = { 0 };
 	size_t len = request->scanner.seen;
 
+	response.keep = request->head.persistent;
 	if (egress_response_parse(request->reply.data, len, SIZE_MAX,
 		    strcmp(request->head.method, "HEAD") == 0, &response, &err) < 0) {
 		egress_response_clear(&response);
@@ -322,20 +344,38 @@ response_head(struct conn *conn)
 	conn->status = (uint16_t)response.status;
 	egress_pump_push(&conn->down, response.head.data, response.head.len);
 	request->responded = !response.interim;
+	request->keep = response.keep;
+	request->server_keeps = response.persistent;
 	request->response_end = response.length < 0
 		? -1
 		: (int64_t)(conn->down.moved + conn->down.len) + response.length;
-	egress_response_clear(&response);
 	pkg_buf_consume(&request->reply, len);
 	memset(&request->scanner, 0, sizeof(request->scanner));
-	if (request->responded) {
-		egress_pump_push(&conn->down, pkg_buf_str(&request->reply), request->reply.len);
-		pkg_buf_clear(&request->reply);
-	}
+	if (request->responded)
+		response_body(conn, response.length);
+	egress_response_clear(&response);
 	return true;
 }
 
-/* Reads until the final head has come. false: the connection is closed. */
+/* A server may close a kept connection while a request is on its way. RFC 9110 section 9.2.2: what has no
+ * effect may be asked again. */
+static bool
+retry(struct conn *conn)
+{
+	struct conn_request *request = conn->request;
+
+	if (!request->reused || request->reply.len > 0 || conn->down.moved ||
+		egress_pump_behind(&conn->down) || request->head.body != EGRESS_BODY_NONE ||
+		(strcmp(request->head.method, "GET") != 0 &&
+			strcmp(request->head.method, "HEAD") != 0))
+		return false;
+	egress_watch_close(conn->proxy->loop, &conn->server);
+	egress_pump_clear(&conn->up, conn->proxy->shared);
+	conn_reach(conn);
+	return true;
+}
+
+/* Reads until the final head has come. false: the connection is closed, or is made anew. */
 static bool
 read_response(struct conn *conn)
 {
@@ -350,6 +390,8 @@ read_response(struct conn *conn)
 	}
 	if (scan == EGRESS_SCAN_MORE)
 		return true;
+	if (retry(conn))
+		return false;
 	if (conn->down.moved || egress_pump_behind(&conn->down))
 		conn_close(conn, EGRESS_FAILED, "the server's response broke off");
 	else
@@ -370,16 +412,35 @@ flush_up(struct conn *conn)
 	conn->up.eof = true;
 }
 
+/* The whole response has been read. */
+static bool
+is_complete(const struct conn *conn)
+{
+	const struct egress_pump *down = &conn->down;
+	int64_t have = (int64_t)(down->moved + down->len + down->in_pipe);
+
+	return conn->request->responded && conn->request->response_end >= 0 &&
+		have >= conn->request->response_end;
+}
+
+/* Whether the client's connection goes on after this exchange. */
+static bool
+stays(const struct conn *conn)
+{
+	const struct conn_request *request = conn->request;
+
+	return request->keep && request->body_done && !conn->client_left && !conn->up.eof &&
+		!conn->down.eof && !egress_pump_behind(&conn->up);
+}
+
 /* A server that keeps the connection open although it was told not to would keep ours open, too.
  * false: the connection is closed. */
 static bool
 finish_response(struct conn *conn)
 {
-	const struct conn_request *request = conn->request;
 	struct egress_pump *down = &conn->down;
-	int64_t have = (int64_t)(down->moved + down->len + down->in_pipe);
 
-	if (!request->responded || request->response_end < 0 || have < request->response_end)
+	if (!is_complete(conn) || stays(conn))
 		return true;
 	if (egress_pump_finish(down, conn->proxy->shared, conn->client.fd) >= 0)
 		return true;
@@ -401,6 +462,10 @@ plain_step(struct conn *conn)
 	}
 	if (!finish_response(conn) || !conn_moved(conn))
 		return;
+	if (is_complete(conn) && stays(conn) && !egress_pump_behind(&conn->down)) {
+		conn_next(conn);
+		return;
+	}
 	if (conn->down.shut) {
 		/* The response is complete; what else the client sent is drained, not answered. */
 		conn_linger(conn);

@@ -3,6 +3,7 @@
  * then is anything sent anywhere. While this goes on the client is not read from. */
 #include "egress/conn.h"
 
+#include "core/time.h"
 #include "egress/log.h"
 
 #include <errno.h>
@@ -69,12 +70,39 @@ resolved(void *owner, const struct egress_addresses *answer)
 	dial(conn, addresses, count, parent ? parent->port : conn->port);
 }
 
-static void
-reach(struct conn *conn)
+/* The connection of the request before, if it leads where this one may go and is as quiet as it should
+ * be: bytes that nobody asked for would be taken for the answer. */
+static bool
+reuse_server(struct conn *conn)
+{
+	struct conn_request *request = conn->request;
+	bool same = conn->server.fd >= 0 && request->kept_host && !request->head.connect &&
+		strcmp(request->kept_host, conn->host) == 0 &&
+		request->kept_port == conn->port && request->kept_rules == conn->rules;
+	char byte;
+
+	if (same && recv(conn->server.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+		errno == EAGAIN) {
+		conn->address = request->kept_address;
+		return true;
+	}
+	egress_watch_close(conn->proxy->loop, &conn->server);
+	return false;
+}
+
+void
+conn_reach(struct conn *conn)
 {
 	struct conn_request *request = conn->request;
 	const struct policy_host *host = &request->head.host;
 	int port = conn->port;
+
+	request->reused = reuse_server(conn);
+	conn_drop_kept(conn);
+	if (request->reused) {
+		conn_relay(conn);
+		return;
+	}
 
 	request->parent = egress_upstream_for(
 		&conn->proxy->upstream, host, conn->port, request->head.connect);
@@ -117,7 +145,7 @@ judge(struct conn *conn)
 			(long long)conn_limits(conn)->total_bytes);
 		return;
 	}
-	reach(conn);
+	conn_reach(conn);
 }
 
 static void
@@ -159,14 +187,22 @@ head_complete(struct conn *conn)
 	judge(conn);
 }
 
+/* The first bytes of a further request. */
+static void
+begin_again(struct conn *conn)
+{
+	conn->audited = false;
+	conn->accepted = pkg_time_now_ms();
+	conn->started = conn->active = egress_loop_now(conn->proxy->loop);
+	conn_deadline(conn, conn_limits(conn)->head_ms);
+}
+
 void
 conn_read_head(struct conn *conn)
 {
 	struct conn_request *request = conn->request;
-	const struct egress_limits *limits = conn_limits(conn);
 	char *scratch = conn->proxy->shared->scratch;
 	ssize_t n = recv(conn->client.fd, scratch, EGRESS_COPY_BYTES, 0);
-	enum egress_scan scan;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
 		egress_watch_want(conn->proxy->loop, &conn->client, EPOLLIN);
@@ -177,6 +213,18 @@ conn_read_head(struct conn *conn)
 		return;
 	}
 	pkg_buf_add_mem(&request->input, scratch, (size_t)n);
+	conn_scan_head(conn);
+}
+
+void
+conn_scan_head(struct conn *conn)
+{
+	struct conn_request *request = conn->request;
+	const struct egress_limits *limits = conn_limits(conn);
+	enum egress_scan scan;
+
+	if (conn->audited)
+		begin_again(conn);
 	scan = egress_scan(&request->scanner, request->input.data, request->input.len);
 	/* The same bound whether the end has come or not. */
 	if (request->scanner.seen > (size_t)limits->head_bytes)

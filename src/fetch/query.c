@@ -160,7 +160,8 @@ static const struct fetch_http_ops ops = {
 static void
 open_add(struct fetch_queries *queries, struct fetch_http *http)
 {
-	queries->open = pkg_xrealloc(queries->open, queries->open_count + 1, sizeof(*queries->open));
+	queries->open =
+		pkg_xrealloc(queries->open, queries->open_count + 1, sizeof(*queries->open));
 	queries->open[queries->open_count++] = http;
 }
 

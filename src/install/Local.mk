@@ -2,6 +2,7 @@ noinst_LIBRARIES += libpkginstall.a
 libpkginstall_a_SOURCES = \
 	src/install/additive.c src/install/additive.h \
 	src/install/apply.c src/install/apply.h \
+	src/install/asked.c src/install/asked.h \
 	src/install/cache.c src/install/cache.h \
 	src/install/card.c src/install/card.h \
 	src/install/commit.c src/install/commit.h src/install/overlay.c \

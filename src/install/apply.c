@@ -7,6 +7,7 @@
 #include "core/file.h"
 #include "core/path.h"
 #include "core/tree.h"
+#include "install/asked.h"
 #include "install/planner.h"
 #include "install/resolution.h"
 
@@ -21,7 +22,7 @@ install_applied_clear(struct install_applied *applied)
 /* --- fetch --- */
 
 static struct fetch_options
-fetch_options(struct install_worker *worker)
+fetch_options(struct install_worker *worker, const struct pkg_argv *credentials)
 {
 	const struct policy_config *config = &worker->config;
 
@@ -30,6 +31,7 @@ fetch_options(struct install_worker *worker)
 		.retries = (int)config->fetch_retries,
 		.max_bytes = config->fetch_max_bytes,
 		.ca_bundle = config->network_ca_bundle,
+		.credentials = credentials,
 		.cancel_fd = worker->cancel_fd,
 		.allow = worker->lang.allow,
 		.progress = worker->lang.transfer,
@@ -37,16 +39,13 @@ fetch_options(struct install_worker *worker)
 	};
 }
 
-int
-install_fetch(struct install_worker *worker, struct pkg_error *err)
+static int
+fetch_items(
+	struct install_worker *worker, const struct fetch_options *options, struct pkg_error *err)
 {
 	struct lang_resolution *resolution = &worker->resolution;
-	struct fetch_options options = fetch_options(worker);
 	pkg_autofree struct fetch_item *items = pkg_xcalloc(resolution->count + 1, sizeof(*items));
-	int injected = PKG_FAULT("fetch");
 
-	if (injected != 0)
-		return pkg_error_errno(err, injected, "fetch");
 	for (size_t i = 0; i < resolution->count; i++) {
 		const struct lang_dist *dist = &resolution->items[i];
 
@@ -57,7 +56,23 @@ install_fetch(struct install_worker *worker, struct pkg_error *err)
 			.size = dist->size,
 		};
 	}
-	return fetch_all(worker->cas, items, resolution->count, &options, err);
+	return fetch_all(worker->cas, items, resolution->count, options, err);
+}
+
+int
+install_fetch(struct install_worker *worker, struct pkg_error *err)
+{
+	pkg_cleanup_install_asked struct install_asked asked = { 0 };
+	pkg_cleanup(pkg_argv_free) struct pkg_argv *indexes = pkg_argv_new();
+	struct fetch_options options = fetch_options(worker, indexes);
+	int injected = PKG_FAULT("fetch");
+
+	if (injected != 0)
+		return pkg_error_errno(err, injected, "fetch");
+	if (install_asked_read(worker, &asked, err) < 0)
+		return -1;
+	install_asked_indexes(worker, &asked, indexes);
+	return fetch_items(worker, &options, err);
 }
 
 /* --- build --- */
@@ -66,14 +81,13 @@ int
 install_build(struct install_worker *worker, bool *built, struct pkg_error *err)
 {
 	struct lang_env env = install_worker_env(worker);
-	struct lang_request request = {
-		.index_url = pkg_json_str_or(
-			worker->request, "index_url", worker->config.python_index_url),
-		.extra_index_urls = worker->config.python_extra_index_urls,
-		.source = true,
-	};
+	pkg_cleanup_install_asked struct install_asked asked = { 0 };
+	struct lang_request request;
 	pkg_autofree char *path = pkg_path_join(worker->staging, "resolution.json");
 
+	if (install_asked_read(worker, &asked, err) < 0)
+		return -1;
+	request = install_asked_request(worker, &asked);
 	*built = false;
 	for (size_t i = 0; i < worker->resolution.count; i++) {
 		struct lang_dist *dist = &worker->resolution.items[i];

@@ -286,6 +286,16 @@ has_result(int fd)
 	return row != NULL && strcmp(pkg_json_str_or(row, "type", ""), "result") == 0;
 }
 
+bool
+install_events_are_finished(const struct pkg_home *home, int64_t job)
+{
+	pkg_autofree char *dir = install_path_job(home, job);
+	pkg_autofree char *path = pkg_path_join(dir, "events.jsonl");
+	pkg_autofd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	return fd >= 0 && has_result(fd);
+}
+
 void
 install_events_finish(const struct pkg_home *home, int64_t job, const char *result)
 {

@@ -34,4 +34,6 @@ void install_events_output(struct install_events *events, const char *data, size
 /* For a job that ended: appends its final line (JSON text) unless it is the last one already. Whoever ended it may have
  * been killed between its row and its event. */
 void install_events_finish(const struct pkg_home *home, int64_t job, const char *result);
+/* The last line is a final one. */
+bool install_events_are_finished(const struct pkg_home *home, int64_t job);
 #endif

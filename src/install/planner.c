@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "core/path.h"
 #include "core/tree.h"
+#include "install/asked.h"
 #include "install/journal.h"
 #include "install/resolution.h"
 
@@ -109,84 +110,6 @@ need_env(struct install_worker *worker, struct pkg_error *err)
 	return pkg_error_cure(err, "pkg env list shows those that are there");
 }
 
-/* --- requests --- */
-
-struct parsed {
-	struct pkg_argv *requirements;
-	struct pkg_argv *keys;
-	struct pkg_argv *constraints;
-	struct pkg_argv *hashes;
-	struct pkg_argv *extra;
-};
-
-static void
-parsed_clear(struct parsed *parsed)
-{
-	pkg_argv_free(parsed->requirements);
-	pkg_argv_free(parsed->keys);
-	pkg_argv_free(parsed->constraints);
-	pkg_argv_free(parsed->hashes);
-	pkg_argv_free(parsed->extra);
-}
-
-static int
-parse_each(struct install_worker *worker, const struct pkg_argv *texts, struct pkg_argv *canonical,
-	struct pkg_argv *keys, struct pkg_error *err)
-{
-	for (size_t i = 0; i < texts->count; i++) {
-		char *text = NULL, *key = NULL;
-
-		if (worker->ops->requirement(texts->items[i], &text, &key, err) < 0)
-			return -1;
-		pkg_argv_take(canonical, text);
-		pkg_argv_take(keys, key);
-	}
-	return 0;
-}
-
-static int
-parse_request(struct install_worker *worker, struct parsed *out, struct pkg_error *err)
-{
-	pkg_cleanup(pkg_argv_free) struct pkg_argv *texts = pkg_argv_new();
-	pkg_cleanup(pkg_argv_free) struct pkg_argv *limits = pkg_argv_new();
-	pkg_cleanup(pkg_argv_free) struct pkg_argv *unused = pkg_argv_new();
-	struct json_object *request = worker->request;
-
-	*out = (struct parsed){ pkg_argv_new(), pkg_argv_new(), pkg_argv_new(), pkg_argv_new(),
-		pkg_argv_new() };
-	if (pkg_json_strings(request, "requirements", texts, err) < 0 ||
-		pkg_json_strings(request, "constraints", limits, err) < 0 ||
-		pkg_json_strings(request, "hashes", out->hashes, err) < 0 ||
-		pkg_json_strings(request, "extra_index_urls", out->extra, err) < 0)
-		return -1;
-	if (pkg_json_get(request, "extra_index_urls") == NULL &&
-		pkg_json_str(request, "index_url") == NULL)
-		pkg_argv_add_all(out->extra, worker->config.python_extra_index_urls);
-	if (parse_each(worker, texts, out->requirements, out->keys, err) < 0)
-		return -1;
-	return parse_each(worker, limits, out->constraints, unused, err);
-}
-
-static struct lang_request
-language_request(const struct install_worker *worker, const struct parsed *parsed)
-{
-	struct json_object *request = worker->request;
-
-	return (struct lang_request){
-		.requirements = parsed->requirements,
-		.constraints = parsed->constraints,
-		.hashes = parsed->hashes,
-		.index_url = pkg_json_str_or(request, "index_url", worker->config.python_index_url),
-		.extra_index_urls = parsed->extra,
-		.source = pkg_json_bool(request, "source", false),
-		.upgrade = strcmp(worker->job.action, "upgrade") == 0 ||
-			pkg_json_bool(request, "upgrade", false),
-		.upgrade_all = pkg_json_bool(request, "upgrade_all", false),
-		.prerelease = pkg_json_bool(request, "prerelease", false),
-		.exclude_newer = pkg_json_str(request, "exclude_newer"),
-	};
-}
-
 /* --- the plan itself --- */
 
 static struct install_plan_input
@@ -227,12 +150,11 @@ make_plan(struct install_worker *worker, const struct pkg_argv *requested, struc
 int
 install_remake_plan(struct install_worker *worker, struct pkg_error *err)
 {
-	struct parsed parsed = { 0 };
-	int rc = parse_request(worker, &parsed, err);
+	pkg_cleanup_install_asked struct install_asked asked = { 0 };
+	int rc = install_asked_read(worker, &asked, err);
 
 	if (rc == 0)
-		rc = make_plan(worker, parsed.requirements, err);
-	parsed_clear(&parsed);
+		rc = make_plan(worker, asked.requirements, err);
 	return rc;
 }
 
@@ -262,9 +184,11 @@ static int
 resolve(struct install_worker *worker, const struct lang_request *request, struct pkg_error *err)
 {
 	struct lang_env env = install_worker_env(worker);
+	struct lang_request full = *request;
 
+	full.installed = present(worker);
 	lang_resolution_clear(&worker->resolution);
-	if (worker->ops->plan(&worker->lang, &env, request, &worker->resolution, err) < 0)
+	if (worker->ops->plan(&worker->lang, &env, &full, &worker->resolution, err) < 0)
 		return -1;
 	for (size_t i = 0; i < worker->resolution.count; i++)
 		if (worker->ops->inspect(&worker->lang, &env, &worker->resolution.items[i], err) <
@@ -285,6 +209,27 @@ all_satisfied(struct install_worker *worker, const struct pkg_argv *requirements
 	return true;
 }
 
+/* BEHAVIOURS D9: what the rows say is there must be in the tree too, or nobody would put it back. */
+static int
+check_present(struct install_worker *worker, const struct pkg_argv *keys, struct pkg_error *err)
+{
+	struct lang_env env = install_worker_env(worker);
+
+	for (size_t i = 0; i < keys->count; i++) {
+		struct store_package *package = store_package_find(present(worker), keys->items[i]);
+		struct store_package_list one = { package, 1 };
+
+		if (package == NULL || !package->owned ||
+			worker->ops->check(&env, &one, false, err) == 0)
+			continue;
+		if (err != NULL)
+			err->kind = PKG_E_ENV_BROKEN;
+		return pkg_error_cure(err, "rebuild it from its history: pkg env repair %s",
+			worker->job.environment);
+	}
+	return 0;
+}
+
 static int
 start_env(struct install_worker *worker, struct pkg_error *err)
 {
@@ -297,16 +242,18 @@ start_env(struct install_worker *worker, struct pkg_error *err)
 }
 
 static enum install_outcome
-plan_install_parsed(
-	struct install_worker *worker, const struct parsed *parsed, struct pkg_error *err)
+plan_install_asked(
+	struct install_worker *worker, const struct install_asked *asked, struct pkg_error *err)
 {
-	struct lang_request request = language_request(worker, parsed);
+	struct lang_request request = install_asked_request(worker, asked);
 
-	if (parsed->requirements->count == 0)
+	if (asked->requirements->count == 0)
 		return pkg_error_set(err, PKG_E_INVALID, "no requirement was given");
 	if (start_env(worker, err) < 0)
 		return INSTALL_FAILED;
-	if (!request.upgrade && all_satisfied(worker, parsed->requirements))
+	if (!worker->fresh_tree && check_present(worker, asked->keys, err) < 0)
+		return INSTALL_FAILED;
+	if (!request.upgrade && all_satisfied(worker, asked->requirements))
 		return install_remake_plan(worker, err) < 0 ? INSTALL_FAILED : INSTALL_NOTHING;
 	if (resolve(worker, &request, err) < 0 || install_remake_plan(worker, err) < 0)
 		return INSTALL_FAILED;
@@ -316,42 +263,40 @@ plan_install_parsed(
 static enum install_outcome
 plan_install(struct install_worker *worker, struct pkg_error *err)
 {
-	struct parsed parsed = { 0 };
-	enum install_outcome outcome = INSTALL_FAILED;
+	pkg_cleanup_install_asked struct install_asked asked = { 0 };
 
-	if (parse_request(worker, &parsed, err) == 0)
-		outcome = plan_install_parsed(worker, &parsed, err);
-	parsed_clear(&parsed);
-	return outcome;
+	if (install_asked_read(worker, &asked, err) < 0)
+		return INSTALL_FAILED;
+	return plan_install_asked(worker, &asked, err);
+}
+
+static enum install_outcome
+nothing_planned(
+	struct install_worker *worker, const struct install_asked *asked, struct pkg_error *err)
+{
+	return make_plan(worker, asked->requirements, err) < 0 ? INSTALL_FAILED : INSTALL_NOTHING;
 }
 
 /* Without names: everything that was ever asked for. */
 static int
-upgrade_roots(struct install_worker *worker, struct parsed *parsed)
+upgrade_roots(struct install_worker *worker, struct install_asked *asked)
 {
-	for (size_t i = 0; parsed->keys->count == 0 && i < worker->packages.count; i++)
+	for (size_t i = 0; asked->keys->count == 0 && i < worker->packages.count; i++)
 		if (worker->packages.items[i].requirement != NULL)
-			pkg_argv_add(parsed->requirements, worker->packages.items[i].requirement);
-	return parsed->requirements->count > 0 ? 0 : -1;
+			pkg_argv_add(asked->requirements, worker->packages.items[i].requirement);
+	return asked->requirements->count > 0 ? 0 : -1;
 }
 
 static enum install_outcome
 plan_upgrade(struct install_worker *worker, struct pkg_error *err)
 {
-	struct parsed parsed = { 0 };
-	enum install_outcome outcome = INSTALL_FAILED;
+	pkg_cleanup_install_asked struct install_asked asked = { 0 };
 
-	if (need_env(worker, err) < 0 || parse_request(worker, &parsed, err) < 0)
-		goto out;
-	if (upgrade_roots(worker, &parsed) < 0) {
-		if (make_plan(worker, parsed.requirements, err) == 0)
-			outcome = INSTALL_NOTHING;
-		goto out;
-	}
-	outcome = plan_install_parsed(worker, &parsed, err);
-out:
-	parsed_clear(&parsed);
-	return outcome;
+	if (need_env(worker, err) < 0 || install_asked_read(worker, &asked, err) < 0)
+		return INSTALL_FAILED;
+	if (upgrade_roots(worker, &asked) < 0)
+		return nothing_planned(worker, &asked, err);
+	return plan_install_asked(worker, &asked, err);
 }
 
 /* --- remove --- */
@@ -399,26 +344,19 @@ close_over_dependents(struct install_worker *worker, struct pkg_error *err)
 static enum install_outcome
 plan_remove(struct install_worker *worker, struct pkg_error *err)
 {
-	struct parsed parsed = { 0 };
-	enum install_outcome outcome = INSTALL_FAILED;
+	pkg_cleanup_install_asked struct install_asked asked = { 0 };
 
-	if (need_env(worker, err) < 0 || parse_request(worker, &parsed, err) < 0)
-		goto out;
-	if (parsed.keys->count == 0) {
-		pkg_error_set(err, PKG_E_INVALID, "no package was named");
-		goto out;
-	}
-	for (size_t i = 0; i < parsed.keys->count; i++)
-		if (remove_one(worker, parsed.keys->items[i], parsed.requirements->items[i], err) <
-			0)
-			goto out;
+	if (need_env(worker, err) < 0 || install_asked_read(worker, &asked, err) < 0)
+		return INSTALL_FAILED;
+	if (asked.keys->count == 0)
+		return pkg_error_set(err, PKG_E_INVALID, "no package was named");
+	for (size_t i = 0; i < asked.keys->count; i++)
+		if (remove_one(worker, asked.keys->items[i], asked.requirements->items[i], err) < 0)
+			return INSTALL_FAILED;
 	if (close_over_dependents(worker, err) < 0 || save_resolution(worker, err) < 0 ||
-		make_plan(worker, parsed.requirements, err) < 0)
-		goto out;
-	outcome = INSTALL_PLANNED;
-out:
-	parsed_clear(&parsed);
-	return outcome;
+		make_plan(worker, asked.requirements, err) < 0)
+		return INSTALL_FAILED;
+	return INSTALL_PLANNED;
 }
 
 /* --- rollback, create, delete, repair --- */
@@ -517,7 +455,7 @@ plan_delete(struct install_worker *worker, struct pkg_error *err)
 /* Roots as they were asked for, everything owned pinned to the version it had: what history recorded, rebuilt on
  * an interpreter that runs. */
 static void
-recorded_request(struct install_worker *worker, struct parsed *parsed)
+recorded_request(struct install_worker *worker, struct install_asked *asked)
 {
 	for (size_t i = 0; i < worker->packages.count; i++) {
 		const struct store_package *package = &worker->packages.items[i];
@@ -525,10 +463,10 @@ recorded_request(struct install_worker *worker, struct parsed *parsed)
 		if (!package->owned)
 			continue;
 		if (package->requirement != NULL)
-			pkg_argv_add(parsed->requirements, package->requirement);
+			pkg_argv_add(asked->requirements, package->requirement);
 		if (package->source == NULL || strcmp(package->source, "direct") != 0)
 			pkg_argv_addf(
-				parsed->constraints, "%s==%s", package->name, package->version);
+				asked->constraints, "%s==%s", package->name, package->version);
 	}
 }
 
@@ -578,29 +516,23 @@ rebuild_interpreter(struct install_worker *worker, struct pkg_error *err)
 static enum install_outcome
 plan_repair(struct install_worker *worker, struct pkg_error *err)
 {
-	struct parsed parsed = { 0 };
+	pkg_cleanup_install_asked struct install_asked asked = { 0 };
 	struct lang_request request;
-	enum install_outcome outcome = INSTALL_FAILED;
 
-	if (need_env(worker, err) < 0 || parse_request(worker, &parsed, err) < 0)
-		goto out;
-	if (env_is_sound(worker)) {
-		if (make_plan(worker, parsed.requirements, err) == 0)
-			outcome = INSTALL_NOTHING;
-		goto out;
-	}
-	recorded_request(worker, &parsed);
+	if (need_env(worker, err) < 0 || install_asked_read(worker, &asked, err) < 0)
+		return INSTALL_FAILED;
+	if (env_is_sound(worker))
+		return nothing_planned(worker, &asked, err);
+	recorded_request(worker, &asked);
 	if (rebuild_interpreter(worker, err) < 0)
-		goto out;
-	request = language_request(worker, &parsed);
-	if (parsed.requirements->count > 0 && resolve(worker, &request, err) < 0)
-		goto out;
+		return INSTALL_FAILED;
+	request = install_asked_request(worker, &asked);
+	if (asked.requirements->count > 0 && resolve(worker, &request, err) < 0)
+		return INSTALL_FAILED;
 	note_lost(worker);
-	if (save_resolution(worker, err) == 0 && install_remake_plan(worker, err) == 0)
-		outcome = INSTALL_PLANNED;
-out:
-	parsed_clear(&parsed);
-	return outcome;
+	if (save_resolution(worker, err) < 0 || install_remake_plan(worker, err) < 0)
+		return INSTALL_FAILED;
+	return INSTALL_PLANNED;
 }
 
 static const struct install_action actions[] = {

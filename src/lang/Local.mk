@@ -50,3 +50,20 @@ libpkglang_a_SOURCES += \
 	src/lang/python_plan.c \
 	src/lang/python_report.c src/lang/python_report.h \
 	src/lang/python_run.c src/lang/python_run.h
+libpkglang_a_SOURCES += \
+	src/lang/pubgrub.c src/lang/pubgrub.h \
+	src/lang/pubgrub_explain.c src/lang/pubgrub_terms.h \
+	src/lang/python_candidates.c src/lang/python_candidates.h \
+	src/lang/python_client.c src/lang/python_client.h \
+	src/lang/python_engine.c src/lang/python_engine.h \
+	src/lang/python_native.c src/lang/python_native.h \
+	src/lang/python_pages.c src/lang/python_pages.h \
+	src/lang/python_provider.c src/lang/python_provider.h \
+	src/lang/python_provider_impl.h \
+	src/lang/python_provider_solve.c \
+	src/lang/python_provider_why.c \
+	src/lang/python_tags.c src/lang/python_tags.h \
+	src/lang/python_wheel_metadata.c src/lang/python_wheel_metadata.h \
+	src/lang/python_why.c src/lang/python_why.h \
+	src/lang/simple_html.c src/lang/simple_html.h \
+	src/lang/simple_index.c src/lang/simple_index.h

@@ -21,7 +21,8 @@ lang_dist_clear(struct lang_dist *dist)
 {
 	char *const texts[] = { dist->name, dist->key, dist->version, dist->requirement, dist->file,
 		dist->url, dist->index, dist->sha256, dist->source, dist->yanked_reason,
-		dist->uploaded, dist->requires_python, dist->wheel_sha256 };
+		dist->uploaded, dist->requires_python, dist->wheel_sha256,
+		dist->system_note };
 
 	for (size_t i = 0; i < PKG_ARRAY_LEN(texts); i++)
 		free(texts[i]);

@@ -72,6 +72,7 @@ struct lang_request {
 		*hashes; /* "name==version sha256:…" lines of -r files; may be empty */
 	const char *index_url; /* may hold userinfo */
 	const struct pkg_argv *extra_index_urls;
+	const struct pkg_argv *repos; /* R: repositories in order; may hold userinfo */
 	bool source; /* source distributions allowed */
 	bool upgrade; /* newest allowed versions of what is named */
 	bool upgrade_all; /* and of their dependencies */
@@ -103,7 +104,8 @@ struct lang_dist {
 	char *uploaded; /* ISO 8601; NULL when the index does not say */
 	char *requires_python; /* NULL */
 	char *wheel_sha256; /* what is unpacked: sha256 itself, or that of the wheel built from it;
-			       NULL before */
+			       R: the key of its build; NULL before */
+	char *system_note; /* what the system lacks for it, and the cure; shown on the card; NULL */
 	/* by inspect(): */
 	bool inspected;
 	struct lang_file *files; /* owned; sorted by path */
@@ -147,6 +149,10 @@ struct lang_ops {
 	 * by key; owned tells what lies in the tree. */
 	int (*inventory)(struct lang_context *lang, const struct lang_env *env,
 		struct store_package_list *out, struct pkg_error *err);
+	/* Part of the proof after a change: the new packages can be loaded, in the verify sandbox.
+	 * NULL: nothing to do. */
+	int (*load)(struct lang_context *lang, const struct lang_env *env,
+		const struct lang_resolution *resolution, struct pkg_error *err);
 	/* No process: every owned package's files are where its RECORD says, with the sizes it says
 	 * (hashes too when deep). PKG_E_VERIFY names the first few that are not. */
 	int (*check)(const struct lang_env *env, const struct store_package_list *packages,
@@ -175,6 +181,10 @@ struct lang_ops {
 	 * wheel_sha256, re-inspects. */
 	int (*build)(struct lang_context *lang, const struct lang_env *env,
 		const struct lang_request *request, struct lang_dist *dist, struct pkg_error *err);
+	/* Instead of build, where builds need each other: all of them, in their order. NULL: build. */
+	int (*build_all)(struct lang_context *lang, const struct lang_env *env,
+		const struct lang_request *request, struct lang_resolution *resolution,
+		struct pkg_error *err);
 	/* Opens the wheels into the shared store, checked, with bytecode; everything stage() needs
 	 * is local after it. */
 	int (*prepare)(struct lang_context *lang, const struct lang_env *env,

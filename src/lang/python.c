@@ -1,4 +1,5 @@
 #include "lang/python.h"
+#include "lang/python_engine.h"
 
 static int
 mounts_of(const struct lang_env *env, const char *user_home, struct lang_mounts *out,
@@ -20,7 +21,7 @@ const struct lang_ops lang_python_ops = {
 	.requirement = lang_python_requirement,
 	.version_compare = lang_python_version_compare,
 	.satisfied = lang_python_satisfied,
-	.plan = lang_python_plan,
+	.plan = lang_python_engine_plan,
 	.inspect = lang_python_inspect,
 	.build = lang_python_build,
 	.prepare = lang_python_prepare,

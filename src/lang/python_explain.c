@@ -228,22 +228,33 @@ explain_system(const struct lang_python_failure *failure, struct pkg_error *err)
 
 /* --- files that are not what they should be --- */
 
-/* The file's name at the end of a URL in a line; NULL: no URL. Given. */
+/* The first URL in a line, without fragment. Given; NULL: none. */
 static char *
-file_in(const char *line, size_t len)
+url_in(const char *line, size_t len)
 {
 	pkg_autofree char *text = pkg_xstrndup(line, len);
 	const char *url = strstr(text, "http://");
-	pkg_autofree char *bare = NULL;
-	pkg_autofree char *name = NULL;
 
 	if (!url)
 		url = strstr(text, "https://");
-	if (!url)
-		return NULL;
-	bare = pkg_xstrndup(url, strcspn(url, " )#"));
-	name = pkg_url_basename(bare);
-	return *name ? pkg_text_clean(name, strlen(name), LINE_SHOWN, false) : NULL;
+	return url ? pkg_xstrndup(url, strcspn(url, " )#")) : NULL;
+}
+
+static char *
+name_of(const char *url)
+{
+	pkg_autofree char *name = url ? pkg_url_basename(url) : NULL;
+
+	return name && *name ? pkg_text_clean(name, strlen(name), LINE_SHOWN, false) : NULL;
+}
+
+/* The name of the file that a line has the URL of. Given; NULL: none. */
+static char *
+file_in(const char *line, size_t len)
+{
+	pkg_autofree char *url = url_in(line, len);
+
+	return name_of(url);
 }
 
 static char *
@@ -261,26 +272,34 @@ word_after(const char *text, const char *mark)
 }
 
 char *
-lang_python_explain_last_file(const char *log, const char *end)
+lang_python_explain_last_url(const char *log, const char *end)
 {
 	struct lang_python_line line;
-	char *file = NULL;
+	char *found = NULL;
 
 	while ((!end || log < end) && lang_python_line_next(&log, &line)) {
-		char *name;
+		char *url;
 
 		if (!lang_python_line_starts(&line, "Downloading ") &&
 			!lang_python_line_starts(&line, "Using cached "))
 			continue;
-		name = file_in(line.at, line.len);
-		if (!name || pkg_text_has_suffix(name, ".metadata")) {
-			free(name);
+		url = url_in(line.at, line.len);
+		if (!url || pkg_text_has_suffix(url, ".metadata")) {
+			free(url);
 			continue;
 		}
-		free(file);
-		file = name;
+		free(found);
+		found = url;
 	}
-	return file;
+	return found;
+}
+
+char *
+lang_python_explain_last_file(const char *log, const char *end)
+{
+	pkg_autofree char *url = lang_python_explain_last_url(log, end);
+
+	return name_of(url);
 }
 
 /* Newer ones say "unknown package:" where the line with the URL should be: then it is the last one that

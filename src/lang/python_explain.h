@@ -47,6 +47,8 @@ int lang_python_explain_build(const struct lang_python_failure *failure, struct 
 int lang_python_explain_row(const struct egress_row *row, struct pkg_error *err);
 /* A refusal by the host rules, or NULL. Borrowed. */
 const struct egress_row *lang_python_explain_denied(const struct egress_rows *rows);
+/* The URL of a file that pip took last, from the index or its cache. Given; NULL: none. */
+char *lang_python_explain_last_url(const char *log, const char *end);
 /* The file that pip downloaded last before `end` (NULL: the log's end). Given; NULL: none. */
 char *lang_python_explain_last_file(const char *log, const char *end);
 /* Line n of the text, without blanks around it: what helps to read logs. */

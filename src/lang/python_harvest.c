@@ -53,6 +53,30 @@ open_entry(const char *cache_dir, const char *folder, const char *url, const cha
 	return pkg_steal_fd(&fd);
 }
 
+/* A directory that is a link leads out of the cache: its entry is not touched. */
+static void
+forget_entry(int dir, const char *folder, const char *url, const char *suffix)
+{
+	pkg_autofree char *path = entry_path(folder, url, suffix);
+	pkg_autofree char *parent = pkg_path_dir(path);
+	pkg_autofd int fd = pkg_file_open_beneath(dir, parent, O_RDONLY | O_DIRECTORY, 0, NULL);
+
+	if (fd >= 0)
+		(void)unlinkat(fd, pkg_path_base(path), 0);
+}
+
+void
+lang_python_cache_forget(const char *cache_dir, const char *url)
+{
+	pkg_autofd int dir = pkg_dir_open(cache_dir, NULL);
+
+	if (dir < 0)
+		return;
+	forget_entry(dir, "http", url, "");
+	forget_entry(dir, "http-v2", url, "");
+	forget_entry(dir, "http-v2", url, ".body");
+}
+
 /* --- msgpack, as much of it as stands before a body --- */
 
 struct cursor {

@@ -16,6 +16,8 @@ int lang_python_cached_open(const char *cache_dir, const char *url, long long *l
 /* A document, decompressed, at most max bytes, appended. -1: not there. */
 int lang_python_cached_text(
 	const char *cache_dir, const char *url, size_t max, struct pkg_buf *out);
+/* What pip kept of that URL was wrong, and would be for ever. */
+void lang_python_cache_forget(const char *cache_dir, const char *url);
 /* Puts the file of every distribution that pip has into lang->cas. How many there were. */
 size_t lang_python_harvest(
 	struct lang_context *lang, const char *cache_dir, const struct lang_resolution *resolution);

@@ -205,6 +205,9 @@ from_network(struct lang_context *lang, struct lang_dist *dist, struct lang_pyth
 			return 0;
 		lang_python_wheel_clear(wheel);
 		if (why.kind != PKG_E_UNSUPPORTED) {
+			/* Listed and not there: what is missing is not what the person named. */
+			if (why.kind == PKG_E_NOT_FOUND)
+				why.kind = PKG_E_INDEX_STATUS;
 			pkg_error_move(err, &why);
 			return -1;
 		}

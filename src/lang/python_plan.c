@@ -36,6 +36,7 @@ struct plan {
 	struct lang_python_pip pip;
 	char *work; /* owned */
 	char *cache; /* owned; pip's, on the host */
+	char *last_url; /* owned; of the file that a failed run took last; NULL */
 	bool uncached; /* pip is not to keep what it downloads */
 	struct pkg_argv *excluded; /* owned; constraints of our own */
 };
@@ -48,6 +49,7 @@ plan_clear(struct plan *plan)
 	lang_python_pip_clear(&plan->pip);
 	free(plan->work);
 	free(plan->cache);
+	free(plan->last_url);
 	pkg_argv_free(plan->excluded);
 }
 #define cleanup_plan __attribute__((cleanup(plan_clear)))
@@ -189,7 +191,7 @@ read_report(const struct plan *plan, struct lang_resolution *out, struct pkg_err
 }
 
 static int
-run_pip(const struct plan *plan, struct lang_resolution *out, struct pkg_error *err)
+run_pip(struct plan *plan, struct lang_resolution *out, struct pkg_error *err)
 {
 	lang_cleanup_mounts struct lang_mounts mounts = { 0 };
 	pkg_cleanup(pkg_argv_free) struct pkg_argv *command = pkg_argv_new();
@@ -210,16 +212,39 @@ run_pip(const struct plan *plan, struct lang_resolution *out, struct pkg_error *
 	add_options(plan, command);
 	if (lang_python_run_work(plan->lang, &run, err) < 0)
 		return pkg_error_prefix(err, "resolve with pip %s", plan->pip.version);
-	if (run.status != 0)
+	if (run.status != 0) {
+		free(plan->last_url);
+		plan->last_url = lang_python_explain_last_url(pkg_buf_str(&run.log), NULL);
 		return explain(plan, &run, err);
+	}
 	if (read_report(plan, out, err) < 0)
 		return -1;
 	lang_python_report_yanked(out, pkg_buf_str(&run.log));
 	return 0;
 }
 
-/* To put a file into its cache pip before 23.3 holds it in memory three times: what is too large for that
- * is downloaded without. */
+/* Two failures are of the cache and not of the index. Bytes that were damaged once on their way are kept
+ * by pip, and wrong for ever. And to keep a file pip before 23.3 holds it in memory three times, which is
+ * too much for the largest. */
+static bool
+may_do_better(struct plan *plan, const struct pkg_error *why)
+{
+	bool damaged = why->kind == PKG_E_HASH || why->kind == PKG_E_ARCHIVE;
+
+	if (plan->request->source || plan->uncached)
+		return false;
+	if (damaged && plan->last_url) {
+		lang_python_cache_forget(plan->cache, plan->last_url);
+		say(plan, "the last file was not right: resolving again");
+		return true;
+	}
+	if (why->kind != PKG_E_MEMORY)
+		return false;
+	plan->uncached = true;
+	say(plan, "resolving again, without keeping large files,");
+	return true;
+}
+
 static int
 run_pip_somehow(struct plan *plan, struct lang_resolution *out, struct pkg_error *err)
 {
@@ -227,11 +252,8 @@ run_pip_somehow(struct plan *plan, struct lang_resolution *out, struct pkg_error
 
 	if (run_pip(plan, out, &why) == 0)
 		return 0;
-	if (why.kind == PKG_E_MEMORY && !plan->request->source && !plan->uncached) {
-		plan->uncached = true;
-		say(plan, "resolving again, without keeping large files,");
+	if (may_do_better(plan, &why))
 		return run_pip(plan, out, err);
-	}
 	pkg_error_move(err, &why);
 	return -1;
 }

@@ -39,9 +39,10 @@ struct policy_config {
 	char *python_minimum; /* "3.8" */
 	char *python_index_url;
 	struct pkg_argv *python_extra_index_urls;
-	char *python_engine; /* "pip" */
+	char *python_engine; /* "auto", "native", "pip" */
 	/* r.* */
 	struct pkg_argv *r_interpreters;
+	char *r_minimum; /* "4.0" */
 	struct pkg_argv *r_repos;
 	/* network.* */
 	enum policy_network network_mode;

@@ -96,7 +96,7 @@ check_mode(const char *value, struct pkg_error *err)
 static int
 check_engine(const char *value, struct pkg_error *err)
 {
-	static const char *const words[] = { "pip" };
+	static const char *const words[] = { "auto", "native", "pip" };
 
 	return check_word(value, words, PKG_ARRAY_LEN(words), err);
 }
@@ -143,8 +143,9 @@ const struct policy_key policy_keys[] = {
 	TEXT("python.minimum", python_minimum, "3.8", check_minor),
 	TEXT("python.index_url", python_index_url, "https://pypi.org/simple/", check_index_url),
 	LIST("python.extra_index_urls", python_extra_index_urls, "", check_index_url),
-	TEXT("python.engine", python_engine, "pip", check_engine),
+	TEXT("python.engine", python_engine, "auto", check_engine),
 	LIST("r.interpreters", r_interpreters, "", check_absolute),
+	TEXT("r.minimum", r_minimum, "4.0", check_minor),
 	LIST("r.repos", r_repos, "https://cloud.r-project.org", check_index_url),
 	{ "network.mode", POLICY_KEY_NETWORK, AT(network_mode), "allowlist", 0, 0, NULL },
 	LIST("network.hosts", network_hosts, "", check_host_rule),

@@ -139,6 +139,7 @@ add_own_places(const struct pkg_home *home, struct sandbox_host *out)
 	pkg_argv_take(out->frozen, pkg_path_join(home->data, "generations"));
 	pkg_argv_take(out->frozen, pkg_path_join(home->cache, "files"));
 	pkg_argv_take(out->frozen, pkg_path_join(home->cache, "wheels"));
+	pkg_argv_take(out->frozen, pkg_path_join(home->cache, "bytecode"));
 	/* A link across mounts cannot be made from inside, so nothing comes in there but by us. */
 	out->searched = pkg_argv_new();
 	pkg_argv_take(out->searched, pkg_path_join(home->cache, "pip"));

@@ -6,6 +6,7 @@
 #include "sandbox/argv.h"
 #include "sandbox/environ.h"
 #include "sandbox/limits.h"
+#include "sandbox/paths.h"
 #include "sandbox/remedy.h"
 #include "sandbox/seccomp.h"
 #include "sandbox/watch.h"
@@ -23,9 +24,19 @@
 
 extern char **environ;
 
+/* The profile's own descriptors leave the vector, which closes what it has. */
+static void
+give_back(struct sandbox_start *start)
+{
+	if (start->argv)
+		start->argv->fd_count -= start->borrowed;
+	start->borrowed = 0;
+}
+
 void
 sandbox_start_clear(struct sandbox_start *start)
 {
+	give_back(start);
 	pkg_argv_free(start->argv);
 	pkg_argv_free(start->env);
 	sandbox_pin_clear(&start->pin);
@@ -160,12 +171,16 @@ sandbox_start_prepare(const struct sandbox_launch *launch, const struct sandbox_
 	if (fds.join >= 0)
 		start->argv = joined(launch->host, start->argv, fds.join);
 	hand_over(start->argv, &fds);
+	for (size_t i = 0; i < profile->inherit_count; i++)
+		pkg_argv_take_fd(start->argv, profile->inherit_fds[i]);
+	start->borrowed = profile->inherit_count;
 	return 0;
 }
 
 void
 sandbox_start_spawned(struct sandbox_start *start)
 {
+	give_back(start);
 	for (size_t i = 0; i < start->argv->fd_count; i++)
 		pkg_close(&start->argv->fds[i]);
 	start->argv->fd_count = 0;
@@ -244,19 +259,6 @@ on_stop(void *context, struct pkg_process *process)
 		return;
 	attempt->undelivered = pkg_xstrdup(err.message);
 	pkg_process_signal(process, SIGKILL);
-}
-
-static void
-list_writable(const struct sandbox_profile *profile, struct pkg_argv *out)
-{
-	if (profile->tree && profile->tree_writable)
-		pkg_argv_add(out, profile->tree);
-	for (size_t i = 0; i < profile->mount_count; i++) {
-		const struct sandbox_mount *mount = &profile->mounts[i];
-
-		if (mount->kind == SANDBOX_MOUNT_RW && !pkg_argv_has(out, mount->source))
-			pkg_argv_add(out, mount->source);
-	}
 }
 
 static int
@@ -391,7 +393,7 @@ sandbox_launch(const struct sandbox_launch *launch, const struct sandbox_profile
 	};
 	int rc = -1;
 
-	list_writable(profile, writable);
+	sandbox_paths_writable(profile, writable);
 	if (sandbox_start_prepare(launch, profile, &attempt.start, err) < 0)
 		goto done;
 	attempt.watch = sandbox_watch_new(&profile->limits, writable);

@@ -28,6 +28,7 @@ int sandbox_launch_interactive(const struct sandbox_launch *launch,
 struct sandbox_start {
 	struct pkg_argv *argv; /* owned; with the descriptors that bwrap inherits */
 	struct pkg_argv *env; /* owned */
+	size_t borrowed; /* descriptors of argv, its last ones, that are the profile's */
 	struct sandbox_pin pin;
 	struct sandbox_cgroup *cgroup; /* owned; NULL: none */
 };

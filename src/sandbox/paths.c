@@ -244,3 +244,16 @@ sandbox_paths_outside(const struct sandbox_profile *profile, const char *path)
 	return strcmp(path, target) == 0 ? pkg_xstrdup(source)
 					 : pkg_path_join(source, path + strlen(target));
 }
+
+void
+sandbox_paths_writable(const struct sandbox_profile *profile, struct pkg_argv *out)
+{
+	if (profile->tree && profile->tree_writable)
+		pkg_argv_add(out, profile->tree);
+	for (size_t i = 0; i < profile->mount_count; i++) {
+		const struct sandbox_mount *mount = &profile->mounts[i];
+
+		if (mount->kind == SANDBOX_MOUNT_RW && !pkg_argv_has(out, mount->source))
+			pkg_argv_add(out, mount->source);
+	}
+}

@@ -24,4 +24,6 @@ void sandbox_paths_clear(struct sandbox_paths *paths);
 /* Given: where a path of the inside is on the host, by the mounts and the tree of a profile; a copy
  * of the path when none shows it. */
 char *sandbox_paths_outside(const struct sandbox_profile *profile, const char *path);
+/* The sources that a command may write to, each once. Appended. */
+void sandbox_paths_writable(const struct sandbox_profile *profile, struct pkg_argv *out);
 #endif

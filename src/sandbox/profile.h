@@ -64,6 +64,10 @@ struct sandbox_profile {
 	const char *cwd; /* as seen inside; NULL: /tmp */
 	const struct pkg_argv *env; /* NAME=VALUE added to the built environment; may be NULL */
 	int shim_fd; /* socketpair end that pkg-shim sends its listener over; -1: no way out */
+	/* What the command inherits beside its standard streams, each under its own number, all above 2;
+	 * borrowed, duplicated for the child. Not for an interactive command. */
+	const int *inherit_fds;
+	size_t inherit_count;
 	struct sandbox_limits limits;
 	bool interactive; /* KERNEL: keep the caller's terminal, session and signals */
 };

@@ -3,6 +3,7 @@
 #include "sandbox/sandbox.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define KIB INT64_C(1024)
 #define MIB (1024 * KIB)
@@ -139,6 +140,12 @@ sandbox_purpose_check(const struct sandbox_profile *profile, struct pkg_error *e
 	if (profile->shim_fd >= 0 && !row->network)
 		return pkg_error_set(
 			err, PKG_E_INVALID, "a %s sandbox may not have network", row->name);
+	for (size_t i = 0; i < profile->inherit_count; i++) {
+		if (profile->inherit_fds[i] <= STDERR_FILENO || profile->interactive)
+			return pkg_error_set(err, PKG_E_INVALID,
+				"a %s sandbox may not inherit descriptor %d", row->name,
+				profile->inherit_fds[i]);
+	}
 	if (profile->interactive && !row->interactive)
 		return pkg_error_set(
 			err, PKG_E_INVALID, "a %s sandbox cannot be interactive", row->name);

@@ -6,6 +6,7 @@
 #include "sandbox/environ.h"
 #include "sandbox/limits.h"
 #include "sandbox/paths.h"
+#include "sandbox/watch.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -39,6 +40,9 @@ struct outside {
 static void
 outside_clear(struct outside *outside)
 {
+	/* Its descriptors are the profile's. */
+	if (outside->command)
+		outside->command->fd_count = 0;
 	pkg_argv_free(outside->command);
 	pkg_argv_free(outside->env);
 	free(outside->cwd);
@@ -75,6 +79,8 @@ prepare(const struct sandbox_host *host, const struct sandbox_profile *profile,
 	outside->command = pkg_argv_new();
 	for (size_t i = 0; i < profile->command->count; i++)
 		pkg_argv_take(outside->command, translate(profile, profile->command->items[i]));
+	for (size_t i = 0; i < profile->inherit_count; i++)
+		pkg_argv_take_fd(outside->command, profile->inherit_fds[i]);
 	outside->cwd = translate(profile, profile->cwd ? profile->cwd : "/tmp");
 	return 0;
 }
@@ -91,6 +97,75 @@ spec_of(const struct outside *outside, const struct pkg_rlimit *rlimits, size_t 
 		.die_with_parent = true };
 }
 
+/* Without a namespace there is no telling which processes are the command's, so memory and processors are
+ * left to the resource limits of each; the disk is watched all the same. */
+struct looking {
+	struct pkg_run *caller;
+	struct sandbox_watch *watch; /* owned */
+	struct pkg_error why;
+};
+
+static void
+looking_clear(struct looking *looking)
+{
+	sandbox_watch_free(looking->watch);
+	pkg_error_clear(&looking->why);
+}
+
+static int
+look(void *context, pid_t pid)
+{
+	struct looking *looking = context;
+
+	if (sandbox_watch_look(looking->watch, 0, &looking->why) < 0)
+		return 1;
+	return looking->caller->on_tick ? looking->caller->on_tick(looking->caller->context, pid)
+					: 0;
+}
+
+static void
+hear(void *context, int stream, const char *data, size_t len)
+{
+	struct looking *looking = context;
+
+	if (looking->caller->on_output)
+		looking->caller->on_output(looking->caller->context, stream, data, len);
+}
+
+static int
+run_watched(const struct pkg_process_spec *spec, const struct sandbox_profile *profile,
+	struct pkg_run *run, struct pkg_error *err)
+{
+	const struct sandbox_limits *limits = &profile->limits;
+	pkg_cleanup(pkg_argv_free) struct pkg_argv *writable = pkg_argv_new();
+	struct looking looking __attribute__((cleanup(looking_clear))) = { .caller = run };
+	struct pkg_run inner = { .timeout_ms = limits->wall_ms > INT_MAX ? -1 : (int)limits->wall_ms,
+		.max_output = limits->output > INT_MAX ? INT_MAX : (size_t)limits->output,
+		.cancel_fd = run->cancel_fd,
+		.on_output = hear,
+		.on_tick = look,
+		.context = &looking };
+	int rc;
+
+	sandbox_paths_writable(profile, writable);
+	looking.watch = sandbox_watch_new(limits, writable);
+	rc = pkg_process_run(spec, &inner, err);
+	pkg_run_clear(run);
+	run->out = inner.out;
+	run->err = inner.err;
+	run->wait_status = inner.wait_status;
+	run->timed_out = inner.timed_out;
+	run->cancelled = inner.cancelled;
+	run->stopped_by_tick = inner.stopped_by_tick;
+	run->duration_ms = inner.duration_ms;
+	run->usage = inner.usage;
+	if (rc == 0 && looking.why.kind != PKG_E_NONE) {
+		pkg_error_move(err, &looking.why);
+		return -1;
+	}
+	return rc;
+}
+
 int
 sandbox_unconfined(const struct sandbox_host *host, const struct sandbox_profile *profile,
 	struct pkg_run *run, struct pkg_error *err)
@@ -103,9 +178,7 @@ sandbox_unconfined(const struct sandbox_host *host, const struct sandbox_profile
 	if (prepare(host, profile, &outside, err) < 0)
 		return -1;
 	spec = spec_of(&outside, rlimits, sandbox_limits_rlimits(limits, rlimits));
-	run->timeout_ms = limits->wall_ms > INT_MAX ? -1 : (int)limits->wall_ms;
-	run->max_output = limits->output > INT_MAX ? INT_MAX : (size_t)limits->output;
-	if (pkg_process_run(&spec, run, err) < 0)
+	if (run_watched(&spec, profile, run, err) < 0)
 		return -1;
 	if (run->timed_out)
 		return pkg_error_set(err, PKG_E_TIMEOUT, "stopped after %lld s, its limit",

@@ -178,12 +178,20 @@ class Pkg:
     def is_serving(self):
         if self.daemon_process and self.daemon_process.poll() is not None:
             raise Failed(f"pkgd ended with {self.daemon_process.returncode}\n{self.log()}")
+        path = self.socket(control=True)
+        try:
+            # through a descriptor: a home may be deeper than a socket's address is long
+            run = os.open(path.parent, os.O_PATH)
+        except OSError:
+            return False
         with socket.socket(socket.AF_UNIX) as sock:
             try:
-                sock.connect(str(self.socket(control=True)))
+                sock.connect(f"/proc/self/fd/{run}/{path.name}")
                 return True
             except OSError:
                 return False
+            finally:
+                os.close(run)
 
     def stop(self, sig=signal.SIGTERM):
         """End the daemon that start() started."""

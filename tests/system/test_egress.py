@@ -137,6 +137,26 @@ def http_ok(server, conn):
         conn.recv(1)
 
 
+def http_many(server, conn):
+    """Answers requests with a length until the client leaves."""
+    rest = b""
+    while True:
+        while b"\r\n\r\n" not in rest:
+            more = conn.recv(65536)
+            if not more:
+                return
+            rest += more
+        head, _, rest = rest.partition(b"\r\n\r\n")
+        fields = head.lower()
+        length = int(fields.split(b"content-length:")[1].split(b"\r\n")[0]) if b"content-length:" in fields else 0
+        rest += read_exactly(conn, length - len(rest)) if len(rest) < length else b""
+        body, rest = rest[:length], rest[length:]
+        with server.lock:
+            server.requests.append((head, body))
+        answer = b"hello %d" % len(body)
+        conn.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(answer), answer))
+
+
 # ---- the proxy -------------------------------------------------------------------------------
 
 
@@ -592,39 +612,140 @@ def test_clients_that_leave_at_once_leave_no_upstream_open(make_proxy, serve):  
 # ---- plain HTTP ------------------------------------------------------------------------------
 
 
-def test_a_plain_request_reaches_the_origin_in_origin_form(make_proxy, serve):  # T87
+def plain(server, path, *fields, method="GET"):
+    return (f"{method} http://127.0.0.1:{server.port}{path} HTTP/1.1\r\nHost: a\r\n"
+            + "".join(f + "\r\n" for f in fields) + "\r\n").encode()
+
+
+def read_response(conn):
+    """(head, body) of a response with a length."""
+    head, rest = read_head(conn)
+    length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+    return head, rest + read_exactly(conn, length - len(rest))
+
+
+@pytest.mark.parametrize("version, said, kept", [
+    ("1.1", "keep-alive, x-drop", True), ("1.1", "close, x-drop", False), ("1.0", "x-drop", False)])
+def test_a_plain_request_reaches_the_origin_in_origin_form(make_proxy, serve, version, said, kept):  # T87
     server = serve(http_ok)
     proxy = make_proxy([f"127.0.0.1:{server.port}"])
-    answer = proxy.send(
-        f"GET http://127.0.0.1:{server.port}/a?b=c HTTP/1.1\r\nHost: other.test\r\n"
+    conn = proxy.connect()
+    conn.sendall(
+        f"GET http://127.0.0.1:{server.port}/a?b=c HTTP/{version}\r\nHost: other.test\r\n"
         "Proxy-Connection: keep-alive\r\nProxy-Authorization: Basic c2VjcmV0\r\nX-Drop: 1\r\n"
-        "Connection: keep-alive, x-drop\r\nTE: trailers\r\nUpgrade: h2c\r\nX-Keep: 2\r\n\r\n".encode())
+        f"Connection: {said}\r\nTE: trailers\r\nUpgrade: h2c\r\nX-Keep: 2\r\n\r\n".encode())
+    answer, body = read_response(conn)
     head = server.requests[0][0].decode()
-    assert head == (
-        f"GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nX-Keep: 2\r\n"
-        "Connection: close\r\n\r\n")
-    assert answer.startswith(b"HTTP/1.1 200 OK\r\n") and answer.endswith(b"\r\n\r\nhello 0")
-    assert b"Connection: close" in answer and b"Keep-Alive" not in answer
+    closing = "" if kept else "Connection: close\r\n"
+    assert head == (f"GET /a?b=c HTTP/{version}\r\nHost: 127.0.0.1:{server.port}\r\nX-Keep: 2\r\n{closing}\r\n")
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\n") and body == b"hello 0"
+    assert (b"Connection: close" in answer) == (not kept) and b"Keep-Alive" not in answer
     row = proxy.row()
     assert (row["method"], row["status"], row["verdict"]) == ("GET", 200, "allowed")
-    assert (row["up"], row["down"]) == (len(head), len(answer))
+    assert (row["up"], row["down"]) == (len(head), len(answer + body))
 
 
-def test_a_second_request_on_a_connection_is_never_forwarded(make_proxy, serve):  # T86
-    server = serve(http_ok)
+def test_every_request_of_a_connection_is_judged_anew(make_proxy, serve):  # T86
+    server = serve(http_many)
     proxy = make_proxy([f"127.0.0.1:{server.port}"])
-    one = f"GET http://127.0.0.1:{server.port}/1 HTTP/1.1\r\nHost: a\r\n\r\n".encode()
-    two = b"GET http://evil.test/2 HTTP/1.1\r\nHost: a\r\n\r\n"
-    assert proxy.send(one + two).count(b"HTTP/1.1") == 1
+    evil = b"GET http://evil.test/2 HTTP/1.1\r\nHost: a\r\n\r\n"
     with proxy.connect() as conn:
-        conn.sendall(one)
-        got = conn.recv(65536)
-        conn.sendall(two)
-        got += read_all(conn)
-    assert got.count(b"HTTP/1.1") == 1
-    time.sleep(0.1)
-    assert all(b"/2" not in head + body for head, body in server.requests)
-    assert len(server.requests) == 2
+        conn.sendall(plain(server, "/1"))
+        assert read_response(conn)[1] == b"hello 0"
+        conn.sendall(evil)
+        assert read_all(conn).startswith(b"HTTP/1.1 403 ")
+    # The same in one packet: the second waits for the first to be over, and is refused all the same.
+    got = proxy.send(plain(server, "/1") + evil + plain(server, "/3"))
+    assert got.count(b"HTTP/1.1 200 ") == 1 and got.count(b"HTTP/1.1 403 ") == 1
+    assert [head.split()[1] for head, _ in server.requests] == [b"/1", b"/1"]
+    assert [(row["host"], row["verdict"]) for row in proxy.rows()] == [
+        ("127.0.0.1", "allowed"), ("evil.test", "denied")] * 2
+
+
+def test_requests_of_a_connection_share_the_servers_and_have_a_row_each(make_proxy, serve):
+    server = serve(http_many)
+    proxy = make_proxy([f"127.0.0.1:{server.port}"])
+    with proxy.connect() as conn:
+        for i in range(3):
+            conn.sendall(plain(server, f"/{i}", "Content-Length: 2", method="POST") + b"ab")
+            assert read_response(conn)[1] == b"hello 2"
+        conn.sendall(plain(server, "/3") + plain(server, "/4"))
+        assert [read_response(conn)[1] for _ in range(2)] == [b"hello 0"] * 2
+    assert [head.split()[1] for head, _ in server.requests] == [b"/%d" % i for i in range(5)]
+    assert server.opened == 1
+    wait_for(lambda: len(proxy.rows()) == 5)
+    assert [(row["method"], row["verdict"]) for row in proxy.rows()] == [("POST", "allowed")] * 3 + [("GET", "allowed")] * 2
+    wait_for(lambda: server.closed == 1)
+
+
+def test_an_edit_of_the_rules_reaches_a_kept_connection(make_proxy, serve):
+    server = serve(http_many)
+    proxy = make_proxy([f"127.0.0.1:{server.port}"])
+    with proxy.connect() as conn:
+        conn.sendall(plain(server, "/1"))
+        read_response(conn)
+        proxy.write([])
+        conn.sendall(plain(server, "/2"))
+        assert read_all(conn).startswith(b"HTTP/1.1 403 ")
+    assert len(server.requests) == 1
+
+
+def test_bytes_that_nobody_asked_for_are_no_answer_to_the_next_request(make_proxy, serve):
+    late = threading.Event()
+
+    def surplus(server, conn):
+        head, _ = read_head(conn)
+        with server.lock:
+            server.requests.append((head, b""))
+        conn.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue")
+        if b"/late" in head:
+            late.wait(5)
+        conn.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlies")
+        conn.settimeout(2)
+        with contextlib.suppress(OSError):
+            conn.recv(1)
+
+    server = serve(surplus)
+    proxy = make_proxy([f"127.0.0.1:{server.port}"])
+    for path in ("/soon", "/late"):
+        with proxy.connect() as conn:
+            for i in range(3):
+                conn.sendall(plain(server, path))
+                assert read_response(conn)[1] == b"true"
+                late.set()
+                time.sleep(0.05)
+
+
+def test_a_kept_connection_that_the_server_closed_is_made_anew(make_proxy, serve):
+    gone = threading.Event()
+
+    def once(server, conn):
+        read_head(conn)
+        with server.lock:
+            server.requests.append((b"", b""))
+        conn.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        if len(server.requests) == 1:
+            # The second request is on its way when the connection goes.
+            read_head(conn)
+            gone.set()
+
+    server = serve(once)
+    proxy = make_proxy([f"127.0.0.1:{server.port}"])
+    with proxy.connect() as conn:
+        for _ in range(2):
+            conn.sendall(plain(server, "/"))
+            assert read_response(conn)[1] == b"ok"
+    assert gone.is_set() and server.opened == 2
+
+
+def test_a_kept_connection_without_a_request_is_closed_without_a_row(make_proxy, serve):
+    server = serve(http_many)
+    proxy = make_proxy([f"127.0.0.1:{server.port}"], limits={"keep_ms": 200})
+    with proxy.connect() as conn:
+        conn.sendall(plain(server, "/1"))
+        read_response(conn)
+        assert read_all(conn) == b""
+    assert len(proxy.rows()) == 1
 
 
 @pytest.mark.parametrize("chunked", [False, True])
@@ -638,7 +759,8 @@ def test_late_pieces_of_a_body_make_one_whole_upstream_request(make_proxy, serve
         with proxy.connect() as conn:
             framing = "Transfer-Encoding: chunked" if chunked else "Content-Length: 3000"
             conn.sendall(
-                f"POST http://127.0.0.1:{server.port}/ HTTP/1.1\r\nHost: a\r\n{framing}\r\n\r\n".encode())
+                f"POST http://127.0.0.1:{server.port}/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
+                f"{framing}\r\n\r\n".encode())
             for pause, piece in zip((0.001, 0.005, 0.01), range(0, 3000, 1000)):
                 time.sleep(pause)
                 data = payload[piece:piece + 1000]
@@ -687,7 +809,7 @@ def test_a_response_of_many_megabytes_comes_through_unchanged(make_proxy, serve)
 
     server = serve(big)
     proxy = make_proxy([f"127.0.0.1:{server.port}"])
-    answer = proxy.send(f"GET http://127.0.0.1:{server.port}/ HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+    answer = proxy.send(plain(server, "/", "Connection: close"))
     assert answer.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")
     assert answer.endswith(body)
 
@@ -1007,11 +1129,12 @@ def run_shim(arguments, **keywords):
 
 
 def test_the_shim_alone_becomes_its_command():
-    done = run_shim(["--", "sh", "-c", "echo out; echo err >&2; exit 7"])
+    done = run_shim(["--", "/bin/sh", "-c", "echo out; echo err >&2; exit 7"])
     assert (done.stdout, done.stderr, done.returncode) == (b"out\n", b"err\n", 7)
     assert run_shim(["--", "/nonexistent"]).returncode == 127
     assert run_shim(["--", "/etc/passwd"]).returncode == 126
-    assert run_shim(["--", "sh", "-c", "kill -9 $$"]).returncode == -signal.SIGKILL
+    assert run_shim(["--", "true"]).returncode == 127  # a path is wanted: nothing is searched for
+    assert run_shim(["--", "/bin/sh", "-c", "kill -9 $$"]).returncode == -signal.SIGKILL
     for bad in ([], ["--"], ["x", "--", "true"], ["--port", "0", "--", "true"], ["-1", "--", "true"]):
         assert run_shim(bad).returncode == 2
 
@@ -1020,7 +1143,7 @@ def test_a_shim_that_cannot_hand_out_its_listener_runs_nothing():
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.close()
     port = socket.create_server(("127.0.0.1", 0)).getsockname()[1]
-    done = run_shim([str(theirs.fileno()), "--port", str(port), "--", "echo", "ran"],
+    done = run_shim([str(theirs.fileno()), "--port", str(port), "--", "/bin/echo", "ran"],
                     pass_fds=[theirs.fileno()])
     assert done.returncode == 125 and done.stdout == b"" and b"hand the listener" in done.stderr
 
@@ -1048,7 +1171,7 @@ def sandbox(tmp_path):
             [BWRAP, "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
              "--setenv", "http_proxy", "http://127.0.0.1:3128", "--setenv", "https_proxy",
              "http://127.0.0.1:3128", "--unsetenv", "no_proxy", "--unsetenv", "NO_PROXY",
-             SHIM, str(theirs.fileno()), "--", *command],
+             SHIM, str(theirs.fileno()), "--", shutil.which(command[0]), *command[1:]],
             pass_fds=[theirs.fileno()], capture_output=True, timeout=60)
         theirs.close()
         os.close(write)

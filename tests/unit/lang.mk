@@ -83,3 +83,11 @@ tests_unit_test_lang_python_index_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_lang_python_index_LDADD = $(PYLANG_LIBS)
 tests_unit_test_lang_python_report_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_lang_python_report_LDADD = $(PYLANG_LIBS)
+UNIT_PYNATIVE = tests/unit/test_lang_pubgrub
+check_PROGRAMS += $(UNIT_PYNATIVE)
+TESTS += $(UNIT_PYNATIVE)
+EXTRA_DIST += tests/cases/resolver
+tests_unit_test_lang_pubgrub_SOURCES = tests/unit/test_lang_pubgrub.c \
+	tests/unit/resolver_case.c tests/unit/resolver_case.h
+tests_unit_test_lang_pubgrub_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_lang_pubgrub_LDADD = $(PYLANG_LIBS)

@@ -28,8 +28,7 @@ only_a_clear_yes_is_a_yes(PKG_UNUSED void **state)
 	};
 
 	for (size_t i = 0; i < PKG_ARRAY_LEN(cases); i++)
-		assert_int_equal(
-			cli_ask_meaning(cases[i].question, cases[i].line), cases[i].reply);
+		assert_int_equal(cli_ask_meaning(cases[i].question, cases[i].line), cases[i].reply);
 }
 
 static void

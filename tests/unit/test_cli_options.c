@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 
 #define TAKES (CLI_BIT(ENVIRONMENT) | CLI_BIT(INDEX_URL) | CLI_BIT(EXTRA_INDEX_URL) | CLI_BIT(JSON))
-#define ARGS_MAX 8
+#define ARGS_MAX 12
 
 struct parsed {
 	struct cli_options options;
@@ -28,8 +28,8 @@ parse(struct parsed *parsed, bool options_first, const char *text)
 		one = strtok_r(NULL, " ", &save))
 		args[count++] = one;
 	*parsed = (struct parsed){ .words = pkg_argv_new() };
-	parsed->rc = cli_options_parse(TAKES, options_first, count, args, &parsed->options,
-		parsed->words, &parsed->err);
+	parsed->rc = cli_options_parse(
+		TAKES, options_first, count, args, &parsed->options, parsed->words, &parsed->err);
 }
 
 static void
@@ -116,19 +116,20 @@ two_dashes_or_the_first_word_end_the_options(PKG_UNUSED void **state)
 static void
 numbers_are_whole_and_positive(PKG_UNUSED void **state)
 {
-	static const char *const bad[] = { "0", "-1", "", "5x", "x", "99999999999999999999", "1e3" };
+	static const char *const bad[] = { "0", "-1", "", "5x", "x", "99999999999999999999",
+		"1e3" };
 	struct cli_options options = { 0 };
 	int64_t value;
 
-	assert_int_equal(cli_option_number(&options, CLI_O_LIMIT, 7, &value, NULL), 0);
+	assert_int_equal(cli_option_number(&options, CLI_O_NUMBER, 7, &value, NULL), 0);
 	assert_int_equal(value, 7);
 	for (size_t i = 0; i < PKG_ARRAY_LEN(bad); i++) {
 		pkg_cleanup_error struct pkg_error err = { 0 };
 
-		pkg_argv_free(options.values[CLI_O_LIMIT]);
-		options.values[CLI_O_LIMIT] = pkg_argv_new();
-		pkg_argv_add(options.values[CLI_O_LIMIT], bad[i]);
-		assert_int_equal(cli_option_number(&options, CLI_O_LIMIT, 7, &value, &err), -1);
+		pkg_argv_free(options.values[CLI_O_NUMBER]);
+		options.values[CLI_O_NUMBER] = pkg_argv_new();
+		pkg_argv_add(options.values[CLI_O_NUMBER], bad[i]);
+		assert_int_equal(cli_option_number(&options, CLI_O_NUMBER, 7, &value, &err), -1);
 		assert_int_equal(err.kind, PKG_E_INVALID);
 	}
 	cli_options_clear(&options);

@@ -54,7 +54,8 @@ elsewhere_there_are_plain_lines_without_any_control(PKG_UNUSED void **state)
 	happens(&screen, 2, "{\"type\":\"status\",\"text\":\"a\\u001b[2Jb\\rc\\u202ed\"}");
 	happens(&screen, 3, "{\"type\":\"progress\",\"name\":\"a.whl\",\"bytes\":5,\"total\":10}");
 	happens(&screen, 4,
-		"{\"type\":\"progress\",\"name\":\"a.whl\",\"bytes\":10,\"total\":10,\"done\":true}");
+		"{\"type\":\"progress\",\"name\":\"a.whl\",\"bytes\":10,\"total\":10,\"done\":"
+		"true}");
 	happens(&screen, 5,
 		"{\"type\":\"progress\",\"name\":\"b.whl\",\"bytes\":1,\"total\":1,\"done\":true,"
 		"\"cached\":true}");

@@ -58,7 +58,8 @@ end_without_a_message_says_at_least_its_status(PKG_UNUSED void **state)
 }
 
 static const char done[] =
-	"{\"type\":\"result\",\"job\":1,\"status\":\"done\",\"project\":\"default\",\"environment\":"
+	"{\"type\":\"result\",\"job\":1,\"status\":\"done\",\"project\":\"default\","
+	"\"environment\":"
 	"\"python\",\"generation\":2,\"revision\":0,\"additive\":false,\"reasons\":[{\"reason\":"
 	"\"version-changed\",\"name\":\"b\"}],\"changes\":[{\"name\":\"a\",\"change\":\"added\","
 	"\"from\":null,\"to\":\"1.0\"},{\"name\":\"b\\u001b[31m\",\"change\":\"upgraded\",\"from\":"
@@ -91,9 +92,9 @@ pending_line_has_every_key_of_an_end(PKG_UNUSED void **state)
 	pkg_cleanup(pkg_json_put) struct json_object *end = parse(done);
 	pkg_cleanup(pkg_json_put) struct json_object *job =
 		parse("{\"id\":3,\"card\":4,\"environment\":\"python\",\"language\":\"python\"}");
-	pkg_cleanup(pkg_json_put) struct json_object *plan =
-		parse("{\"changes\":[{\"name\":\"a\",\"change\":\"added\",\"to\":\"1\",\"size\":9}],"
-		      "\"restart\":{\"additive\":false,\"reasons\":[]}}");
+	pkg_cleanup(pkg_json_put) struct json_object *plan = parse(
+		"{\"changes\":[{\"name\":\"a\",\"change\":\"added\",\"to\":\"1\",\"size\":9}],"
+		"\"restart\":{\"additive\":false,\"reasons\":[]}}");
 	pkg_cleanup(pkg_json_put) struct json_object *line =
 		cli_result_pending(job, NULL, plan, "waits", "answer");
 	pkg_autofree char *changes = NULL;
@@ -104,8 +105,8 @@ pending_line_has_every_key_of_an_end(PKG_UNUSED void **state)
 		assert_true(json_object_object_get_ex(line, key, NULL));
 	}
 	changes = pkg_json_line(pkg_json_get(line, "changes"));
-	assert_string_equal(changes,
-		"[{\"name\":\"a\",\"change\":\"added\",\"from\":null,\"to\":\"1\"}]");
+	assert_string_equal(
+		changes, "[{\"name\":\"a\",\"change\":\"added\",\"from\":null,\"to\":\"1\"}]");
 	assert_int_equal(pkg_json_int(line, "job", 0), 3);
 	assert_int_equal(pkg_json_int(line, "card", 0), 4);
 	assert_false(pkg_json_bool(line, "additive", true));

@@ -8,6 +8,7 @@
 #include "daemon/daemon.h"
 #include "daemon/sockets.h"
 #include "store/statements.h"
+#include <dirent.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -167,6 +168,25 @@ served(void **state)
 	return 0;
 }
 
+/* Those that a fault stopped would stay for ever: every process whose program is in this test's libexec. */
+static inline void
+end_workers(struct served *s)
+{
+	DIR *proc = opendir("/proc");
+
+	for (struct dirent *entry; proc != NULL && (entry = readdir(proc)) != NULL;) {
+		pkg_autofree char *path = pkg_xasprintf("/proc/%s/cmdline", entry->d_name);
+		pkg_cleanup_buf struct pkg_buf text = { 0 };
+		long pid = strtol(entry->d_name, NULL, 10);
+
+		if (pid > 0 && pkg_file_read(path, 65536, &text, NULL) == 0 && text.len > 0 &&
+			strncmp(text.data, s->libexec, strlen(s->libexec)) == 0)
+			(void)kill((pid_t)pid, SIGKILL);
+	}
+	if (proc != NULL)
+		closedir(proc);
+}
+
 static inline int
 served_gone(void **state)
 {
@@ -177,6 +197,7 @@ served_gone(void **state)
 		(void)waitpid(s->daemon, NULL, 0);
 	}
 	unsetenv("PKGD_LIBEXEC");
+	end_workers(s);
 	/* Workers outlive their daemon, for a moment here. */
 	for (int i = 0; i < 100 && pkg_tree_remove(s->f->root, NULL) < 0; i++)
 		pkg_sleep_ms(20);

@@ -367,6 +367,28 @@ a_job_that_is_not_there_cannot_be_cancelled(void **state)
 	assert_int_equal(reply.status, 404);
 }
 
+/* The rows of a change cannot be written, as on a full disk: it is finished once they can. */
+static void
+a_decided_change_is_finished_as_soon_as_that_is_possible(void **state)
+{
+	struct served *s = *state;
+	int64_t job = ask_for(s, TOOL);
+	AUTO_REPLY yes = { 0 };
+
+	wait_for(s, job, "pending");
+	change_rows(s,
+		"PRAGMA foreign_keys = OFF;"
+		"CREATE TABLE guard (env INTEGER REFERENCES journal (env));"
+		"INSERT INTO guard VALUES (1)");
+	yes = answer_card(s, job, "approve");
+	wait_for(s, job, "verifying");
+	pkg_sleep_ms(500);
+	assert_string_equal(state_of(s->f, job), "verifying");
+	change_rows(s, "DROP TABLE guard");
+	wait_for(s, job, "done");
+	assert_int_equal(results_in_events(s, job), 1);
+}
+
 #ifdef PKGD_FAULT_POINTS
 static void
 serve_with_fault(struct served *s, const char *point, const char *action)
@@ -399,6 +421,40 @@ a_running_job_and_one_behind_it_are_cancelled(void **state)
 	assert_true(pkg_time_mono_ms() - start < 3000);
 	assert_int_equal(results_in_events(s, running), 1);
 	assert_int_equal(results_in_events(s, behind), 1);
+}
+
+/* Its worker has opened the card and is not gone yet. */
+static void
+a_cancel_is_not_lost_while_the_worker_leaves(void **state)
+{
+	struct served *s = *state;
+	int64_t job;
+	AUTO_REPLY gone = { 0 };
+	int seen = 0;
+
+	/* The last commit of a run that ends with a card is the one that opens it. */
+	for (int pass = 1; pass < 7; pass++) {
+		pkg_autofree char *point = pkg_xasprintf("store-committed:%d", pass);
+		int64_t end = pkg_time_mono_ms() + 1000;
+		bool waits;
+
+		serve_with_fault(s, point, "stop");
+		job = ask_for(s, TOOL);
+		while (strcmp(state_of(s->f, job), "pending") != 0 && pkg_time_mono_ms() < end)
+			pkg_sleep_ms(10);
+		waits = strcmp(state_of(s->f, job), "pending") == 0;
+		seen += waits;
+		gone = cancel(s, job);
+		assert_true(pkg_json_bool(gone.result, "delivered", false));
+		reply_clear(&gone);
+		/* Nobody works on it any more: at once. */
+		if (waits)
+			assert_string_equal(state_of(s->f, job), "cancelled");
+		wait_for(s, job, "cancelled");
+		assert_int_equal(results_in_events(s, job), 1);
+		assert_int_equal(stop_daemon(s, SIGTERM), 0);
+	}
+	assert_true(seen > 0);
 }
 
 static void
@@ -452,6 +508,21 @@ a_reconcile_that_dies_is_tried_again(void **state)
 	assert_false(pkg_file_exists(dies));
 }
 
+static void
+wait_for_end(struct served *s, int64_t job)
+{
+	int64_t end = pkg_time_mono_ms() + WAIT_MS;
+	enum store_job_state state = STORE_JOB_QUEUED;
+
+	while (!store_job_state_ended(state)) {
+		pkg_cleanup_store_job struct store_job row = job_of(s->f, job);
+
+		assert_true(pkg_time_mono_ms() < end);
+		state = row.state;
+		pkg_sleep_ms(10);
+	}
+}
+
 /* Its row says done, its events do not yet. */
 static void
 a_worker_that_dies_before_its_last_event_is_told_all_the_same(void **state)
@@ -465,8 +536,7 @@ a_worker_that_dies_before_its_last_event_is_told_all_the_same(void **state)
 
 		serve_with_fault(s, point, "kill");
 		job = ask_for(s, "{\"action\":\"create\"}");
-		while (!store_job_state_ended(job_of(s->f, job).state))
-			pkg_sleep_ms(10);
+		wait_for_end(s, job);
 		assert_int_equal(results_in_events(s, job), 1);
 		done = strcmp(state_of(s->f, job), "done") == 0;
 		assert_int_equal(stop_daemon(s, SIGTERM), 0);
@@ -562,8 +632,10 @@ main(int argc, char **argv)
 		SERVED(a_card_that_nobody_answers_ends_its_job_when_its_time_is_over),
 		SERVED(a_job_that_waits_for_its_card_is_cancelled_and_the_card_with_it),
 		SERVED(a_job_that_is_not_there_cannot_be_cancelled),
+		SERVED(a_decided_change_is_finished_as_soon_as_that_is_possible),
 #ifdef PKGD_FAULT_POINTS
 		WITH_HOME_TO_SERVE(a_running_job_and_one_behind_it_are_cancelled),
+		WITH_HOME_TO_SERVE(a_cancel_is_not_lost_while_the_worker_leaves),
 		WITH_HOME_TO_SERVE(a_worker_that_dies_is_followed_by_a_reconcile),
 		WITH_HOME_TO_SERVE(a_worker_that_dies_in_its_commit_is_finished_by_the_daemon),
 		WITH_HOME_TO_SERVE(a_reconcile_that_dies_is_tried_again),

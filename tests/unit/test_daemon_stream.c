@@ -180,6 +180,60 @@ an_offset_that_is_none_of_ours_gives_whole_events_or_none(void **state)
 	}
 }
 
+#ifdef PKGD_FAULT_POINTS
+/* Its worker has let go of the job and is not gone: the end that is in the file already is the end. */
+static void
+a_stream_of_an_ended_job_ends_while_its_worker_leaves(void **state)
+{
+	struct served *s = *state;
+	int64_t job = 0;
+	bool pending = false;
+
+	for (int pass = 1; pass < 8 && !pending; pass++) {
+		pkg_autofree char *point = pkg_xasprintf("store-committed:%d", pass);
+		int64_t end = pkg_time_mono_ms() + 1000;
+
+		set_fault(s, point, "stop");
+		job = ask_for(s, TOOL);
+		while (!pending && pkg_time_mono_ms() < end) {
+			pending = strcmp(state_of(s->f, job), "pending") == 0;
+			pkg_sleep_ms(10);
+		}
+		if (!pending) {
+			AUTO_REPLY gone = cancel(s, job);
+
+			assert_int_equal(gone.status, 200);
+			wait_for(s, job, "cancelled");
+		}
+	}
+	assert_true(pending);
+	{
+		AUTO_REPLY no = answer_card(s, job, "deny");
+		pkg_cleanup(pkg_json_put) struct json_object *list =
+			stream(s, job, "", "Last-Event-ID: 999999999\r\n");
+
+		assert_int_equal(no.status, 200);
+		assert_int_equal(json_object_array_length(list), 0);
+	}
+}
+#endif
+
+static void
+an_offset_beyond_the_end_goes_on_with_what_comes_next(void **state)
+{
+	struct served *s = *state;
+	int64_t job = pending_job(s);
+	pkg_autofree char *path = pkg_xasprintf("/v1/jobs/%d/events?after=999999", (int)job);
+	pkg_cleanup_buf struct pkg_buf text = { 0 };
+	int fd = dial(s, false);
+
+	send_request(fd, "GET", path, NULL, NULL);
+	read_until(fd, &text, "\r\n\r\n");
+	append(s, job, "{\"type\":\"status\",\"text\":\"next\"}\n");
+	read_until(fd, &text, "next");
+	close(fd);
+}
+
 static void
 what_another_process_appends_comes_at_once_to_everybody(void **state)
 {
@@ -345,6 +399,10 @@ main(int argc, char **argv)
 		SERVED(a_stream_tells_everything_and_ends_after_the_result),
 		SERVED(a_stream_resumes_exactly_after_any_event),
 		SERVED(an_offset_that_is_none_of_ours_gives_whole_events_or_none),
+#ifdef PKGD_FAULT_POINTS
+		SERVED(a_stream_of_an_ended_job_ends_while_its_worker_leaves),
+#endif
+		SERVED(an_offset_beyond_the_end_goes_on_with_what_comes_next),
 		SERVED(what_another_process_appends_comes_at_once_to_everybody),
 		SERVED(a_line_of_megabytes_is_one_event),
 		SERVED(a_line_that_was_cut_short_is_left_out),

@@ -1,6 +1,7 @@
 #include "test_install_common.h"
 #include "core/fault.h"
 #include "install/journal.h"
+#include "store/statements.h"
 
 /* A directory with one file that says what it is. */
 static void
@@ -286,6 +287,34 @@ what_fails_after_the_switch_is_finished_later(void **state)
 #endif
 }
 
+/* While its row stands the change is decided: what was undone must not be told as never to come. */
+static void
+an_undo_whose_row_cannot_be_removed_is_still_open(void **state)
+{
+	struct fixture *f = *state;
+	struct place place = make_place(f);
+	pkg_cleanup(pkg_json_put) struct json_object *ops = switch_ops();
+	pkg_cleanup(store_close) struct store *store = open_store(f);
+	struct store_journal journal = { 0 };
+
+	make_tree(f, "staging/1/tree");
+	make_tree(f, "generations/1/2/other");
+	assert_int_equal(sqlite3_exec(store->db,
+				 "PRAGMA foreign_keys = OFF;"
+				 "CREATE TABLE guard (env INTEGER REFERENCES journal (env));"
+				 "INSERT INTO guard VALUES (1)",
+				 NULL, NULL, NULL),
+		SQLITE_OK);
+	assert_int_equal(commit_switch(f, place, ops), 1);
+	assert_int_equal(journal_count(f), 1);
+	assert_int_equal(sqlite3_exec(store->db, "DROP TABLE guard", NULL, NULL, NULL), SQLITE_OK);
+	assert_ok(store_journal_get(store, place.env, &journal, &f->err));
+	assert_int_equal(install_journal_complete(&f->home, store, &journal, &f->err), -1);
+	store_journal_clear(&journal);
+	assert_int_equal(journal_count(f), 0);
+	assert_true(is_there(f, "staging/1/tree/what"));
+}
+
 /* "data.new" is a name as good as "data". */
 static void
 switching_one_environment_leaves_its_neighbours_alone(void **state)
@@ -443,6 +472,7 @@ main(void)
 		WITH_HOME(a_tree_that_the_database_does_not_know_is_told_with_a_cure),
 		WITH_HOME(a_prefix_that_cannot_be_switched_undoes_the_move),
 		WITH_HOME(what_fails_after_the_switch_is_finished_later),
+		WITH_HOME(an_undo_whose_row_cannot_be_removed_is_still_open),
 		WITH_HOME(switching_one_environment_leaves_its_neighbours_alone),
 		WITH_HOME(a_job_that_was_ended_meanwhile_does_not_keep_its_change_open),
 		WITH_HOME(a_new_environment_that_is_there_already_is_refused_untouched),

@@ -316,6 +316,32 @@ a_worker_that_is_killed_is_running_then_undone_once(void **state)
 	assert_done(f, complete(f, "install", TOOL));
 }
 
+/* However late it was killed: a job that ended does not keep its environment from everybody. */
+static void
+a_job_that_ended_has_no_claim_left(void **state)
+{
+	struct fixture *f = *state;
+	size_t ended = 0;
+
+	for (int pass = 1; pass <= 8; pass++) {
+		pkg_cleanup(store_close) struct store *store = NULL;
+		pkg_cleanup_store_claim_list struct store_claim_list claims = { 0 };
+		pkg_autofree char *point = pkg_xasprintf("store-committed:%d", pass);
+		pkg_autofree char *told = NULL;
+		int64_t id = submit(f, "install", "{\"requirements\":[\"missing\"]}");
+
+		(void)start_worker(f, id, point, "kill");
+		store = open_store(f);
+		assert_ok(store_claim_unfinished(store, &claims, &f->err));
+		if (strcmp(state_of(f, id), "failed") == 0) {
+			assert_int_equal(claims.count, 0);
+			ended++;
+		}
+		told = reconcile(f);
+	}
+	assert_true(ended > 0);
+}
+
 static void
 another_job_of_the_environment_waits_for_the_dead_one_to_be_settled(void **state)
 {
@@ -431,6 +457,7 @@ main(void)
 #ifdef PKGD_FAULT_POINTS
 		WITH_HOME(a_worker_in_the_middle_of_its_commit_is_not_disturbed),
 		WITH_HOME(a_worker_that_is_killed_is_running_then_undone_once),
+		WITH_HOME(a_job_that_ended_has_no_claim_left),
 		WITH_HOME(another_job_of_the_environment_waits_for_the_dead_one_to_be_settled),
 		WITH_HOME(a_decided_change_that_cannot_be_made_is_undone_and_told_once),
 		WITH_HOME(what_is_current_is_checked_where_something_was_settled),

@@ -205,6 +205,27 @@ only_bytes_of_the_right_hash_are_taken_over(PKG_UNUSED void **state)
 	assert_int_equal(lang_python_harvest(&lang, root, &resolution), 0);
 }
 
+static void
+what_was_damaged_can_be_forgotten(PKG_UNUSED void **state)
+{
+	static const char *const kept[] = { "http", "http-v2" };
+
+	free(put("http", "", heads[0].head, heads[0].len));
+	free(put("http-v2", "", "head", 4));
+	free(put("http-v2", ".body", "wheel", 5));
+	lang_python_cache_forget(root, "http://127.0.0.1:8391/another");
+	expect("wheel");
+	lang_python_cache_forget(root, URL);
+	expect(NULL);
+	for (size_t i = 0; i < PKG_ARRAY_LEN(kept); i++) {
+		pkg_autofree char *relative = pkg_xasprintf("%s/%s", kept[i], ENTRY);
+		pkg_autofree char *path = pkg_path_join(root, relative);
+
+		assert_false(pkg_file_exists(path));
+	}
+	lang_python_cache_forget("/nonexistent", URL);
+}
+
 int
 main(void)
 {
@@ -218,6 +239,8 @@ main(void)
 			links_and_pipes_of_a_sandbox_are_not_followed, make_root, drop_root),
 		cmocka_unit_test_setup_teardown(
 			a_packed_page_is_unpacked_up_to_a_limit, make_root, drop_root),
+		cmocka_unit_test_setup_teardown(
+			what_was_damaged_can_be_forgotten, make_root, drop_root),
 		cmocka_unit_test_setup_teardown(
 			only_bytes_of_the_right_hash_are_taken_over, make_root, drop_root),
 	};

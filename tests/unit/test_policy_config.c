@@ -195,7 +195,7 @@ wrong_types_and_values_are_refused(void **state)
 			"a list of texts is wanted, int is there" },
 		{ "{\"python\": {\"interpreters\": [\"python3\"]}}", "not an absolute path" },
 		{ "{\"python\": {\"index_url\": \"file:///x\"}}", "python.index_url" },
-		{ "{\"python\": {\"engine\": \"conda\"}}", "it is 'pip'" },
+		{ "{\"python\": {\"engine\": \"conda\"}}", "'conda' is not known" },
 		{ "{\"network\": {\"mode\": \"open\"}}", "'deny', 'allowlist' or 'allow'" },
 		{ "{\"network\": {\"hosts\": [\"a b\"]}}", "network.hosts" },
 		{ "{\"network\": {\"include\": [\"../x\"]}}", "no name of a host list" },
@@ -537,7 +537,7 @@ an_enum_of_the_schema_is_the_loaders(void **state)
 	static const char *const keys[] = { "network.mode", "sandbox.mode", "python.engine",
 		"daemon.log_level" };
 	static const char *const words[] = { "deny", "allowlist", "allow", "enforce", "auto", "off",
-		"pip", "uv", "error", "warn", "warning", "info", "debug", "trace" };
+		"pip", "native", "uv", "error", "warn", "warning", "info", "debug", "trace" };
 	struct fixture *f = *state;
 	pkg_cleanup(pkg_json_put) struct json_object *schema = read_schema();
 

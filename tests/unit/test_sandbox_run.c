@@ -489,6 +489,39 @@ no_descriptor_but_the_standard_ones_comes_in(void **state)
 }
 
 static void
+descriptors_that_the_profile_names_come_in_under_their_numbers_and_stay_ours(void **state)
+{
+	struct sandbox_profile profile = { .purpose = SANDBOX_APPLY, .shim_fd = -1 };
+	cleanup_result struct result result = { 0 };
+	char script[128];
+	int fds[1];
+	int other;
+
+	(void)state;
+	NEEDS_SANDBOX();
+	write_file(at("work/secret"), "passed\n", 0600);
+	fds[0] = open(at("work/secret"), O_RDONLY | O_CLOEXEC);
+	other = open(at("work/secret"), O_RDONLY | O_CLOEXEC);
+	assert_true(fds[0] > 2 && other > 2);
+	profile.inherit_fds = fds;
+	profile.inherit_count = 1;
+	(void)snprintf(script, sizeof(script), "cat <&%d; ls /proc/self/fd | wc -l; test -e /proc/self/fd/%d || echo no",
+		fds[0], other);
+	result = run_script(&profile, script);
+	assert_ran(&result);
+	/* 0, 1, 2, the one, and the directory that ls reads. */
+	assert_string_equal(result.out, "passed\n5\nno\n");
+	assert_true(fcntl(fds[0], F_GETFD) >= 0);
+	close(fds[0]);
+	fds[0] = STDOUT_FILENO;
+	result_clear(&result);
+	result = run_script(&profile, "true");
+	assert_int_equal(result.rc, -1);
+	assert_int_equal(result.err.kind, PKG_E_INVALID);
+	close(other);
+}
+
+static void
 the_environment_is_built_and_nothing_is_inherited(void **state)
 {
 	const struct sandbox_profile profile = { .purpose = SANDBOX_PROBE, .shim_fd = -1 };
@@ -995,6 +1028,7 @@ main(void)
 		TEST(too_many_processes_end_it),
 		TEST(file_size_and_processor_time_end_at_their_limits),
 		TEST(no_descriptor_but_the_standard_ones_comes_in),
+		TEST(descriptors_that_the_profile_names_come_in_under_their_numbers_and_stay_ours),
 		TEST(the_environment_is_built_and_nothing_is_inherited),
 		TEST(exit_statuses_are_exact),
 		TEST(a_command_that_is_not_there_is_the_profiles_mistake),
