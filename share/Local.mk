@@ -1,6 +1,6 @@
 # Data: the layout below $(pkgdatadir) is the one of the source tree, so that PKGD_DATADIR may name either.
 nobase_dist_pkgdata_DATA += share/hosts/index-files.json share/hosts/python.json share/hosts/r.json \
-	share/hosts/science.json share/pkgd.schema.json
+	share/hosts/science.json share/pkgd.schema.json share/sysreqs.json
 systemdsystemunitdir = $(prefix)/lib/systemd/system
 systemduserunitdir = $(prefix)/lib/systemd/user
 systemdsystemunit_DATA = share/systemd/pkgd.service
@@ -12,10 +12,10 @@ CLEANFILES += $(systemdsystemunit_DATA) $(systemduserunit_DATA)
 
 share/systemd/pkgd.service: share/systemd/pkgd.service.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) share/systemd && \
-		sed 's,@bindir@,$(bindir),g' $(srcdir)/share/systemd/pkgd.service.in > $@
+		sed 's,[@]bindir[@],$(bindir),g' $(srcdir)/share/systemd/pkgd.service.in > $@
 share/systemd/user/pkgd.service: share/systemd/user/pkgd.service.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) share/systemd/user && \
-		sed 's,@bindir@,$(bindir),g' $(srcdir)/share/systemd/user/pkgd.service.in > $@
+		sed 's,[@]bindir[@],$(bindir),g' $(srcdir)/share/systemd/user/pkgd.service.in > $@
 bashcompdir = $(datadir)/bash-completion/completions
 zshcompdir = $(datadir)/zsh/site-functions
 fishcompdir = $(datadir)/fish/vendor_completions.d

@@ -15,4 +15,8 @@ include tests/unit/lang.mk
 include tests/unit/install.mk
 include tests/unit/daemon.mk
 include tests/unit/cli.mk
+# Built on demand only: ./dev fuzz, ./dev bench.
+EXTRA_PROGRAMS =
 include tests/fuzz/Local.mk
+include tests/system/Local.mk
+include tests/bench/Local.mk

@@ -9,7 +9,7 @@
 #define JOB (WHERE | WHO | FOLLOW | CLI_BIT(YES) | CLI_BIT(NO_WAIT))
 #define FILES (CLI_BIT(REQUIREMENT) | CLI_BIT(CONSTRAINT))
 #define SOURCES                                                                                    \
-	(CLI_BIT(INDEX_URL) | CLI_BIT(EXTRA_INDEX_URL) | CLI_BIT(SOURCE) | CLI_BIT(PRE) |          \
+	(CLI_BIT(INDEX_URL) | CLI_BIT(EXTRA_INDEX_URL) | CLI_BIT(REPO) | CLI_BIT(SOURCE) | CLI_BIT(PRE) |          \
 		CLI_BIT(EXCLUDE_NEWER) | CLI_BIT(DEPENDENCIES))
 #define CREATES (CLI_BIT(PYTHON) | CLI_BIT(HERMETIC))
 #define REQUIREMENTS N_("REQUIREMENT...")

@@ -196,6 +196,7 @@ cli_request_add_sources(struct cli *cli, struct json_object *request)
 {
 	set_text(cli, request, "index_url", CLI_O_INDEX_URL);
 	set_list(cli, request, "extra_index_urls", CLI_O_EXTRA_INDEX_URL);
+	set_list(cli, request, "repos", CLI_O_REPO);
 	set_flag(cli, request, "source", CLI_O_SOURCE);
 	set_flag(cli, request, "prerelease", CLI_O_PRE);
 	set_flag(cli, request, "upgrade", CLI_O_UPGRADE);

@@ -36,6 +36,7 @@ static const struct field {
 	{ "hashes", json_type_array },
 	{ "index_url", json_type_string },
 	{ "extra_index_urls", json_type_array },
+	{ "repos", json_type_array },
 	{ "source", json_type_boolean },
 	{ "upgrade", json_type_boolean },
 	{ "upgrade_all", json_type_boolean },
@@ -143,7 +144,8 @@ check_urls(struct json_object *json, struct pkg_error *err)
 
 	if (index != NULL)
 		pkg_argv_add(urls, index);
-	if (pkg_json_strings(json, "extra_index_urls", urls, err) < 0)
+	if (pkg_json_strings(json, "extra_index_urls", urls, err) < 0 ||
+		pkg_json_strings(json, "repos", urls, err) < 0)
 		return -1;
 	for (size_t i = 0; i < urls->count; i++) {
 		pkg_cleanup_url struct pkg_url url = { 0 };
@@ -155,7 +157,7 @@ check_urls(struct json_object *json, struct pkg_error *err)
 			pkg_error_set(err, PKG_E_INVALID,
 				"the index URL holds a user name or password, which would be "
 				"stored");
-			return pkg_error_cure(err, "put it into ~/.netrc or python.index_url");
+			return pkg_error_cure(err, "put it into ~/.netrc, python.index_url or r.repos");
 		}
 	}
 	return 0;

@@ -318,8 +318,9 @@ fetch_http_dial(struct fetch_http *http, const struct fetch_options *options, st
 	SET(easy, CURLOPT_NOBODY, http->head ? 1L : 0L);
 	SET(easy, CURLOPT_NOSIGNAL, 1L);
 	SET(easy, CURLOPT_BUFFERSIZE, 256L * 1024);
-	/* One connection and many streams where the server speaks HTTP/2. */
-	SET(easy, CURLOPT_PIPEWAIT, 1L);
+	/* One connection and many streams where the server speaks HTTP/2. Without TLS it does not, and
+	 * libcurl would find that out by waiting for a whole answer. */
+	SET(easy, CURLOPT_PIPEWAIT, strncmp(http->url, "https:", 6) == 0 ? 1L : 0L);
 	if (http->decode)
 		SET(easy, CURLOPT_ACCEPT_ENCODING, "");
 	SET(easy, CURLOPT_ERRORBUFFER, http->detail);
@@ -487,7 +488,7 @@ judge_code(struct fetch_http *http, CURLcode code, const char *where, struct pkg
 	if (row->kind == PKG_E_TLS && row->outcome == HTTP_FAILED)
 		pkg_error_cure(err,
 			"if this index has a certificate authority of its own, name "
-			"its file in SSL_CERT_FILE or in the configuration");
+			"its file in SSL_CERT_FILE or as network.ca_bundle in pkgd.json");
 	return row->outcome;
 }
 

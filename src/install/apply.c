@@ -93,9 +93,13 @@ install_build(struct install_worker *worker, bool *built, struct pkg_error *err)
 		struct lang_dist *dist = &worker->resolution.items[i];
 
 		*built = *built || dist->is_sdist;
-		if (worker->ops->build(&worker->lang, &env, &request, dist, err) < 0)
+		if (worker->ops->build_all == NULL &&
+			worker->ops->build(&worker->lang, &env, &request, dist, err) < 0)
 			return -1;
 	}
+	if (worker->ops->build_all != NULL &&
+		worker->ops->build_all(&worker->lang, &env, &request, &worker->resolution, err) < 0)
+		return -1;
 	if (!*built)
 		return 0;
 	return install_resolution_save(&worker->resolution, worker->removed, path, err);
@@ -330,6 +334,9 @@ install_verify(
 	if (check_planned(worker, &applied->packages, err) < 0 ||
 		check_gone(worker, &applied->packages, err) < 0 ||
 		check_kept(worker, before, &applied->packages, err) < 0)
+		return -1;
+	if (worker->ops->load != NULL &&
+		worker->ops->load(&worker->lang, &env, &worker->resolution, err) < 0)
 		return -1;
 	fill_origins(worker, &applied->packages);
 	return 0;

@@ -10,6 +10,7 @@ install_asked_clear(struct install_asked *asked)
 	pkg_argv_free(asked->constraints);
 	pkg_argv_free(asked->hashes);
 	pkg_argv_free(asked->extra);
+	pkg_argv_free(asked->repos);
 	*asked = (struct install_asked){ 0 };
 }
 
@@ -37,11 +38,12 @@ install_asked_read(struct install_worker *worker, struct install_asked *out, str
 	struct json_object *request = worker->request;
 
 	*out = (struct install_asked){ pkg_argv_new(), pkg_argv_new(), pkg_argv_new(),
-		pkg_argv_new(), pkg_argv_new() };
+		pkg_argv_new(), pkg_argv_new(), pkg_argv_new() };
 	if (pkg_json_strings(request, "requirements", texts, err) < 0 ||
 		pkg_json_strings(request, "constraints", limits, err) < 0 ||
 		pkg_json_strings(request, "hashes", out->hashes, err) < 0 ||
-		pkg_json_strings(request, "extra_index_urls", out->extra, err) < 0)
+		pkg_json_strings(request, "extra_index_urls", out->extra, err) < 0 ||
+		install_worker_repos(worker, out->repos, err) < 0)
 		return -1;
 	if (pkg_json_get(request, "extra_index_urls") == NULL &&
 		pkg_json_str(request, "index_url") == NULL)
@@ -62,6 +64,7 @@ install_asked_request(const struct install_worker *worker, const struct install_
 		.hashes = asked->hashes,
 		.index_url = pkg_json_str_or(request, "index_url", worker->config.python_index_url),
 		.extra_index_urls = asked->extra,
+		.repos = asked->repos,
 		.source = pkg_json_bool(request, "source", false),
 		.upgrade = strcmp(worker->job.action, "upgrade") == 0 ||
 			pkg_json_bool(request, "upgrade", false),
@@ -77,6 +80,10 @@ install_asked_indexes(const struct install_worker *worker, const struct install_
 {
 	struct lang_request request = install_asked_request(worker, asked);
 
+	if (strcmp(worker->job.language, "r") == 0) {
+		pkg_argv_add_all(out, asked->repos);
+		return;
+	}
 	pkg_argv_add(out, request.index_url);
 	pkg_argv_add_all(out, asked->extra);
 	/* A request names an index without its secrets; the configuration may hold them. */

@@ -15,6 +15,7 @@ struct install_asked {
 	struct pkg_argv *constraints;
 	struct pkg_argv *hashes;
 	struct pkg_argv *extra; /* index URLs beside the first */
+	struct pkg_argv *repos; /* of R packages, in order */
 };
 int install_asked_read(
 	struct install_worker *worker, struct install_asked *out, struct pkg_error *err);

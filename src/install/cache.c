@@ -18,6 +18,7 @@ static const struct kind {
 	{ "wheels", true },
 	{ "bytecode", true },
 	{ "built", false },
+	{ "rbuilt", true },
 	{ "partial", false },
 	{ "http", false },
 	{ "pip", false },

@@ -120,6 +120,7 @@ add_file(struct pkg_buf *out, struct json_object *change)
 	const char *file = pkg_json_str(change, "file");
 	const char *sha256 = pkg_json_str(change, "sha256");
 	const char *uploaded = pkg_json_str(change, "uploaded");
+	const char *lacking = pkg_json_str(change, "system_note");
 
 	if (file == NULL && sha256 == NULL && uploaded == NULL)
 		return;
@@ -136,6 +137,11 @@ add_file(struct pkg_buf *out, struct json_object *change)
 		pkg_buf_add(out, " uploaded ");
 		add_clean(out, uploaded, 40);
 	}
+	pkg_buf_add(out, "\n");
+	if (lacking == NULL)
+		return;
+	pkg_buf_add(out, "      the system lacks something: ");
+	add_clean(out, lacking, 1000);
 	pkg_buf_add(out, "\n");
 }
 

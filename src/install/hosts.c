@@ -73,6 +73,9 @@ install_hosts_collect(const struct pkg_home *home, const struct policy_config *c
 	if (table == NULL)
 		return -1;
 	out->texts = pkg_argv_new();
+	out->mode = config->network_mode;
+	if (out->mode == POLICY_NETWORK_DENY)
+		return 0;
 	for (size_t i = 0; i < urls->count; i++)
 		if (add_url(out, pkg_json_get(table, "files"), urls->items[i], err) < 0)
 			return -1;

@@ -116,7 +116,8 @@ nothing_to_do(struct install_worker *worker, struct pkg_error *err)
 	bool dry = pkg_json_bool(worker->request, "dry_run", false);
 	int rc;
 
-	worker->note = "everything asked for is there already";
+	if (worker->env.id != 0)
+		worker->note = "everything asked for is there already";
 	if (store_plan(worker, err) < 0)
 		return STEP_FAILED;
 	if (worker->env.id != 0 || dry)

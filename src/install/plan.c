@@ -51,6 +51,8 @@ dist_change(const struct install_change_set *set, const struct lang_dist *dist)
 	pkg_json_set_bool(row, "requested", dist->requirement != NULL);
 	pkg_json_set_bool(row, "yanked", dist->yanked);
 	pkg_json_set_str(row, "uploaded", dist->uploaded);
+	if (dist->system_note != NULL)
+		pkg_json_set_str(row, "system_note", dist->system_note);
 	return row;
 }
 

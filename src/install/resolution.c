@@ -25,6 +25,7 @@ static const struct field {
 	{ "uploaded", offsetof(struct lang_dist, uploaded) },
 	{ "requires_python", offsetof(struct lang_dist, requires_python) },
 	{ "wheel_sha256", offsetof(struct lang_dist, wheel_sha256) },
+	{ "system_note", offsetof(struct lang_dist, system_note) },
 };
 
 static char **

@@ -12,6 +12,7 @@
 #include "core/path.h"
 #include "core/time.h"
 #include "core/tree.h"
+#include "core/url.h"
 #include "install/tools.h"
 
 #define TIMINGS_MAX 4096
@@ -180,21 +181,54 @@ direct_url(const char *requirement)
 	return pkg_xstrndup(at, strcspn(at, " \t;"));
 }
 
-/* The URLs that this job may open: its indexes and the direct URLs among its requirements. */
-static int
-collect_hosts(struct install_worker *worker, struct pkg_error *err)
+/* What a request names without its secrets, as the configuration has it. */
+static const char *
+configured_repo(const struct install_worker *worker, const char *url)
 {
-	pkg_cleanup(pkg_argv_free) struct pkg_argv *urls = pkg_argv_new();
-	pkg_cleanup(pkg_argv_free) struct pkg_argv *requirements = pkg_argv_new();
+	const struct pkg_argv *repos = worker->config.r_repos;
+
+	for (size_t i = 0; i < repos->count; i++) {
+		pkg_autofree char *bare = pkg_url_redact(repos->items[i]);
+
+		if (strcmp(bare, url) == 0)
+			return repos->items[i];
+	}
+	return url;
+}
+
+int
+install_worker_repos(
+	const struct install_worker *worker, struct pkg_argv *out, struct pkg_error *err)
+{
+	pkg_cleanup(pkg_argv_free) struct pkg_argv *asked = pkg_argv_new();
+
+	if (pkg_json_strings(worker->request, "repos", asked, err) < 0)
+		return -1;
+	if (asked->count == 0)
+		pkg_argv_add_all(out, worker->config.r_repos);
+	for (size_t i = 0; i < asked->count; i++)
+		pkg_argv_add(out, configured_repo(worker, asked->items[i]));
+	return 0;
+}
+
+static int
+collect_indexes(const struct install_worker *worker, struct pkg_argv *urls, struct pkg_error *err)
+{
 	const char *index = pkg_json_str(worker->request, "index_url");
 
 	pkg_argv_add(urls, index != NULL ? index : worker->config.python_index_url);
-	if (pkg_json_get(worker->request, "extra_index_urls") != NULL) {
-		if (pkg_json_strings(worker->request, "extra_index_urls", urls, err) < 0)
-			return -1;
-	} else if (index == NULL) {
+	if (pkg_json_get(worker->request, "extra_index_urls") != NULL)
+		return pkg_json_strings(worker->request, "extra_index_urls", urls, err);
+	if (index == NULL)
 		pkg_argv_add_all(urls, worker->config.python_extra_index_urls);
-	}
+	return 0;
+}
+
+static int
+collect_direct(const struct install_worker *worker, struct pkg_argv *urls, struct pkg_error *err)
+{
+	pkg_cleanup(pkg_argv_free) struct pkg_argv *requirements = pkg_argv_new();
+
 	if (pkg_json_strings(worker->request, "requirements", requirements, err) < 0)
 		return -1;
 	for (size_t i = 0; i < requirements->count; i++) {
@@ -203,6 +237,19 @@ collect_hosts(struct install_worker *worker, struct pkg_error *err)
 		if (url != NULL)
 			pkg_argv_add(urls, url);
 	}
+	return 0;
+}
+
+/* The URLs that this job may open: its indexes and the direct URLs among its requirements. */
+static int
+collect_hosts(struct install_worker *worker, struct pkg_error *err)
+{
+	pkg_cleanup(pkg_argv_free) struct pkg_argv *urls = pkg_argv_new();
+	int rc = strcmp(worker->job.language, "r") == 0 ? install_worker_repos(worker, urls, err)
+							: collect_indexes(worker, urls, err);
+
+	if (rc < 0 || collect_direct(worker, urls, err) < 0)
+		return -1;
 	if (install_hosts_collect(worker->home, &worker->config, urls, &worker->hosts, err) < 0)
 		return -1;
 	return install_hosts_write(&worker->hosts, worker->rules_file, err);

@@ -67,6 +67,10 @@ int install_worker_load_env(struct install_worker *worker, struct pkg_error *err
 /* Before this run ends with a card: the next one adds its time to it. */
 void install_worker_save_timings(struct install_worker *worker);
 struct lang_env install_worker_env(const struct install_worker *worker);
+/* The repositories of R packages that this job may ask, in order: the request's, else r.repos. Of a URL that the
+ * configuration has with userinfo, that form. Appended. */
+int install_worker_repos(
+	const struct install_worker *worker, struct pkg_argv *out, struct pkg_error *err);
 /* The final line of DESIGN.md section 9. failure NULL: done. Given. */
 struct json_object *install_worker_result(struct install_worker *worker, enum store_job_state state,
 	const struct pkg_error *failure, int64_t generation, int64_t revision);

@@ -67,3 +67,31 @@ libpkglang_a_SOURCES += \
 	src/lang/python_why.c src/lang/python_why.h \
 	src/lang/simple_html.c src/lang/simple_html.h \
 	src/lang/simple_index.c src/lang/simple_index.h
+libpkglang_a_SOURCES += \
+	src/lang/r.c src/lang/r.h \
+	src/lang/r_build.c src/lang/r_build.h \
+	src/lang/r_check.c \
+	src/lang/r_choose.c \
+	src/lang/r_create.c \
+	src/lang/r_dcf.c src/lang/r_dcf.h \
+	src/lang/r_description.c src/lang/r_description.h \
+	src/lang/r_discover.c \
+	src/lang/r_entries.c \
+	src/lang/r_explain.c src/lang/r_explain.h \
+	src/lang/r_facts.c src/lang/r_facts.h \
+	src/lang/r_files.c src/lang/r_files.h \
+	src/lang/r_graph.c \
+	src/lang/r_installed.h \
+	src/lang/r_inventory.c src/lang/r_inventory.h \
+	src/lang/r_needs.c \
+	src/lang/r_pack.c \
+	src/lang/r_packages.c src/lang/r_packages.h \
+	src/lang/r_plan.c \
+	src/lang/r_probe.c src/lang/r_probe.h \
+	src/lang/r_request.c src/lang/r_request.h \
+	src/lang/r_run.c src/lang/r_run.h \
+	src/lang/r_solve.c src/lang/r_solve.h \
+	src/lang/r_stage.c \
+	src/lang/r_sysreqs.c src/lang/r_sysreqs.h \
+	src/lang/r_tarball.c \
+	src/lang/r_version.c src/lang/r_version.h

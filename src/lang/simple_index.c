@@ -76,15 +76,19 @@ absolute_url(const char *page_url, const char *reference)
 {
 	pkg_autofree char *bare = pkg_xstrndup(reference, strcspn(reference, "#"));
 	pkg_autofree char *url = NULL;
+	pkg_autofree char *redacted = NULL;
 
 	if (!is_plain(bare) || strlen(bare) > PKG_URL_MAX)
 		return NULL;
 	if (is_http(bare) && !strchr(bare, '@'))
 		return pkg_steal_ptr(&bare);
 	url = is_http(bare) ? pkg_steal_ptr(&bare) : pkg_url_resolve(page_url, bare);
-	if (!url || !is_http(url) || !is_plain(url) || strlen(url) > PKG_URL_MAX)
+	redacted = url ? pkg_url_redact(url) : NULL;
+	/* What is no URL loses its beginning there. */
+	if (!redacted || !is_http(redacted) || !is_plain(redacted) ||
+		strlen(redacted) > PKG_URL_MAX)
 		return NULL;
-	return pkg_url_redact(url);
+	return pkg_steal_ptr(&redacted);
 }
 
 /* Adds the file; NULL when nothing could be fetched from there, or not under a name. */

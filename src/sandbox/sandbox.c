@@ -24,6 +24,7 @@ struct sandbox {
 	struct sandbox_options options;
 	struct sandbox_host host;
 	int seccomp_fd;
+	int trusted_fd; /* the filter where only programs of ours run */
 	char *cgroup; /* owned; NULL: none */
 	bool ready; /* host and filter are there */
 	enum proven proven[SANDBOX_PURPOSE_COUNT];
@@ -67,7 +68,7 @@ sandbox_open(
 	sandbox->home = home;
 	if (options)
 		sandbox->options = *options;
-	sandbox->seccomp_fd = -1;
+	sandbox->seccomp_fd = sandbox->trusted_fd = -1;
 	return sandbox;
 }
 
@@ -78,6 +79,7 @@ sandbox_free(struct sandbox *sandbox)
 		return;
 	sandbox_host_clear(&sandbox->host);
 	pkg_close(&sandbox->seccomp_fd);
+	pkg_close(&sandbox->trusted_fd);
 	free(sandbox->cgroup);
 	pkg_error_clear(&sandbox->why);
 	free(sandbox);
@@ -95,7 +97,9 @@ get_ready(struct sandbox *sandbox, struct pkg_error *err)
 		return -1;
 	if (sandbox->seccomp_fd < 0)
 		sandbox->seccomp_fd = sandbox_seccomp_export(err);
-	if (sandbox->seccomp_fd < 0)
+	if (sandbox->seccomp_fd >= 0 && sandbox->trusted_fd < 0)
+		sandbox->trusted_fd = sandbox_seccomp_export_trusted(err);
+	if (sandbox->trusted_fd < 0)
 		return -1;
 	sandbox->cgroup = sandbox_cgroup_here();
 	sandbox->ready = true;
@@ -103,9 +107,12 @@ get_ready(struct sandbox *sandbox, struct pkg_error *err)
 }
 
 static struct sandbox_launch
-launch_of(const struct sandbox *sandbox)
+launch_of(const struct sandbox *sandbox, enum sandbox_purpose purpose)
 {
-	return (struct sandbox_launch){ &sandbox->host, sandbox->seccomp_fd, sandbox->cgroup };
+	/* Applying is our own helpers on staged bytes. */
+	int filter = purpose == SANDBOX_APPLY ? sandbox->trusted_fd : sandbox->seccomp_fd;
+
+	return (struct sandbox_launch){ &sandbox->host, filter, sandbox->cgroup };
 }
 
 /* Only successes are kept, and only under a key that a changed kernel, bwrap, user or build does
@@ -113,7 +120,7 @@ launch_of(const struct sandbox *sandbox)
 static char *
 proof_path(struct sandbox *sandbox, enum sandbox_purpose purpose)
 {
-	const struct sandbox_launch launch = launch_of(sandbox);
+	const struct sandbox_launch launch = launch_of(sandbox, purpose);
 	pkg_autofree char *key = sandbox_boundary_key(&launch, purpose);
 
 	return pkg_path_joinf(sandbox->home->run, "boundary-%s.json", key);
@@ -148,7 +155,7 @@ static int
 prove(struct sandbox *sandbox, enum sandbox_purpose purpose, struct sandbox_proof *proof,
 	struct pkg_error *err)
 {
-	const struct sandbox_launch launch = launch_of(sandbox);
+	const struct sandbox_launch launch = launch_of(sandbox, purpose);
 	pkg_autofree char *path = NULL;
 
 	sandbox->proven[purpose] = FAILED;
@@ -232,7 +239,7 @@ sandbox_run(struct sandbox *sandbox, const struct sandbox_profile *profile, stru
 	pkg_cleanup_sandbox_paths struct sandbox_paths paths = { 0 };
 	pkg_cleanup_error struct pkg_error why = { 0 };
 	int confined = choose(sandbox, profile->purpose, &why);
-	const struct sandbox_launch launch = launch_of(sandbox);
+	const struct sandbox_launch launch = launch_of(sandbox, profile->purpose);
 
 	if (confined < 0) {
 		pkg_error_move(err, &why);
@@ -252,7 +259,7 @@ sandbox_run_interactive(struct sandbox *sandbox, const struct sandbox_profile *p
 	pkg_cleanup_error struct pkg_error why = { 0 };
 	struct sandbox_profile interactive = *profile;
 	int confined = choose(sandbox, profile->purpose, &why);
-	const struct sandbox_launch launch = launch_of(sandbox);
+	const struct sandbox_launch launch = launch_of(sandbox, profile->purpose);
 
 	interactive.interactive = true;
 	if (confined < 0) {

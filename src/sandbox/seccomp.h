@@ -6,6 +6,7 @@
 #ifndef SANDBOX_SECCOMP_H
 #define SANDBOX_SECCOMP_H
 #include "core/error.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,11 +28,14 @@ struct sandbox_seccomp_row {
 	unsigned int argument;
 	uint64_t value;
 	const char *reason;
+	bool foreign_only; /* programs of ours, where nothing else runs, may make it */
 };
 
 const struct sandbox_seccomp_row *sandbox_seccomp_rows(size_t *count);
 /* A sealed memfd with the program, its offset at 0. */
 int sandbox_seccomp_export(struct pkg_error *err);
+/* The same without the rows that are for foreign code only: for a purpose that runs none. */
+int sandbox_seccomp_export_trusted(struct pkg_error *err);
 /* A new open file description of the same program: bwrap reads to the end, and an offset is shared
  * between duplicates. */
 int sandbox_seccomp_reopen(int memfd, struct pkg_error *err);

@@ -87,11 +87,12 @@ sandbox_watch_parse_statm(const char *text, int64_t page)
 	long long size;
 	long long resident;
 	long long shared;
+	int64_t bytes;
 
-	if (sscanf(text, "%19lld %19lld %19lld", &size, &resident, &shared) != 3 ||
-		resident < shared)
+	if (sscanf(text, "%18lld %18lld %18lld", &size, &resident, &shared) != 3 || shared < 0 ||
+		resident < shared || __builtin_mul_overflow(resident - shared, page, &bytes))
 		return -1;
-	return (resident - shared) * page;
+	return bytes;
 }
 
 int64_t
@@ -101,11 +102,13 @@ sandbox_watch_parse_rollup(const char *text)
 	const char *shmem = strstr(text, "\nPss_Shmem:");
 	long long a;
 	long long s;
+	int64_t bytes;
 
 	if (!anon || !shmem || sscanf(anon + 10, "%18lld kB", &a) != 1 ||
-		sscanf(shmem + 11, "%18lld kB", &s) != 1)
+		sscanf(shmem + 11, "%18lld kB", &s) != 1 ||
+		__builtin_mul_overflow(a + s, INT64_C(1024), &bytes))
 		return -1;
-	return (a + s) * 1024;
+	return bytes;
 }
 
 /* The namespace's own /proc lists its processes and no others, so looking costs what the sandbox

@@ -12,6 +12,8 @@ FUZZ_REPLAY = \
 	tests/fuzz/replay_pep508 \
 	tests/fuzz/replay_record \
 	tests/fuzz/replay_requirements \
+	tests/fuzz/replay_simple_html \
+	tests/fuzz/replay_simple_json \
 	tests/fuzz/replay_url \
 	tests/fuzz/replay_wheel_unpack \
 	tests/fuzz/replay_zipdir
@@ -30,11 +32,13 @@ FUZZ_ALL = \
 	tests/fuzz/fuzz_pep508 \
 	tests/fuzz/fuzz_record \
 	tests/fuzz/fuzz_requirements \
+	tests/fuzz/fuzz_simple_html \
+	tests/fuzz/fuzz_simple_json \
 	tests/fuzz/fuzz_url \
 	tests/fuzz/fuzz_wheel_unpack \
 	tests/fuzz/fuzz_zipdir
 if FUZZERS
-EXTRA_PROGRAMS = $(FUZZ_ALL)
+EXTRA_PROGRAMS += $(FUZZ_ALL)
 fuzzers: $(FUZZ_ALL)
 endif
 FUZZ_LINK = $(AM_LDFLAGS) -fsanitize=fuzzer
@@ -98,6 +102,16 @@ tests_fuzz_replay_requirements_LDADD = $(LANG_LIBS)
 tests_fuzz_fuzz_requirements_SOURCES = tests/fuzz/fuzz_requirements.c
 tests_fuzz_fuzz_requirements_LDADD = $(LANG_LIBS)
 tests_fuzz_fuzz_requirements_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_replay_simple_html_SOURCES = tests/fuzz/replay.c tests/fuzz/fuzz_simple_html.c
+tests_fuzz_replay_simple_html_LDADD = $(LANG_LIBS)
+tests_fuzz_fuzz_simple_html_SOURCES = tests/fuzz/fuzz_simple_html.c
+tests_fuzz_fuzz_simple_html_LDADD = $(LANG_LIBS)
+tests_fuzz_fuzz_simple_html_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_replay_simple_json_SOURCES = tests/fuzz/replay.c tests/fuzz/fuzz_simple_json.c
+tests_fuzz_replay_simple_json_LDADD = $(LANG_LIBS)
+tests_fuzz_fuzz_simple_json_SOURCES = tests/fuzz/fuzz_simple_json.c
+tests_fuzz_fuzz_simple_json_LDADD = $(LANG_LIBS)
+tests_fuzz_fuzz_simple_json_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_replay_url_SOURCES = tests/fuzz/replay.c tests/fuzz/fuzz_url.c
 tests_fuzz_replay_url_LDADD = $(LANG_LIBS)
 tests_fuzz_fuzz_url_SOURCES = tests/fuzz/fuzz_url.c

@@ -519,6 +519,11 @@ def house(module_pkg):
     yield module_pkg
     if module_pkg.config != module_pkg.standard:
         module_pkg.configure(module_pkg.standard)
+    # A test that failed must not make those after it fail.
+    open_jobs = [job for job, in module_pkg.rows("SELECT id FROM job WHERE ended_ms = 0")] \
+        if (module_pkg.home / "state" / "state.db").exists() else []
+    for job in open_jobs:
+        module_pkg.api("DELETE", f"/v1/jobs/{job}", control=True)
 
 
 @pytest.fixture

@@ -915,6 +915,7 @@ def test_doctor_and_other_views_answer(house, env):
 
 
 def test_audit_has_request_plan_answer_and_result(house, env):
+    house.adjust(python__engine="pip")
     job = house.install("syn-color", e=env)["job"]
     rows = [r for line in house.lines("audit") for r in line.get("rows", [line])]
     types = {r["type"] for r in rows if r.get("data", {}) and r["data"].get("job") == job}

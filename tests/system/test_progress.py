@@ -85,6 +85,7 @@ def test_what_a_builder_prints_is_filtered_and_kept(house, env):
 
 
 def test_a_flood_is_thinned_out(house, env):
+    house.adjust(sandbox__limits__build__wall_seconds=5, sandbox__limits__plan__wall_seconds=8)
     result = house.install("syn-sdist-spam", e=env, source=True, code=(0, 1))
     output = [r for r in event_rows(house, result["job"]) if r["type"] == "output"]
     assert len(output) < 4000
@@ -92,6 +93,8 @@ def test_a_flood_is_thinned_out(house, env):
 
 
 def test_connections_are_told_with_their_verdict(house, env):
+    """Those of a sandbox: what pip asks for."""
+    house.adjust(python__engine="pip")
     job = house.install("syn-color", e=env)["job"]
     rows = [r["row"] for r in event_rows(house, job) if r["type"] == "connection"]
     assert rows and all(r["verdict"] == "allowed" and r["host"] == "127.0.0.1" for r in rows)

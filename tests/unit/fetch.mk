@@ -2,6 +2,7 @@
 UNIT_FETCH = \
 	tests/unit/test_fetch_cas \
 	tests/unit/test_fetch_download \
+	tests/unit/test_fetch_query \
 	tests/unit/test_fetch_remote_zip \
 	tests/unit/test_fetch_unpack \
 	tests/unit/test_fetch_wheel \
@@ -14,6 +15,8 @@ tests_unit_test_fetch_cas_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_fetch_cas_LDADD = $(UNIT_FETCH_LIBS)
 tests_unit_test_fetch_download_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_fetch_download_LDADD = $(UNIT_FETCH_LIBS)
+tests_unit_test_fetch_query_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_fetch_query_LDADD = $(UNIT_FETCH_LIBS)
 tests_unit_test_fetch_remote_zip_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_fetch_remote_zip_LDADD = $(UNIT_FETCH_LIBS)
 tests_unit_test_fetch_unpack_CFLAGS = $(UNIT_CFLAGS)

@@ -83,7 +83,10 @@ tests_unit_test_lang_python_index_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_lang_python_index_LDADD = $(PYLANG_LIBS)
 tests_unit_test_lang_python_report_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_lang_python_report_LDADD = $(PYLANG_LIBS)
-UNIT_PYNATIVE = tests/unit/test_lang_pubgrub
+UNIT_PYNATIVE = \
+	tests/unit/test_lang_pubgrub \
+	tests/unit/test_lang_python_tags \
+	tests/unit/test_lang_simple_index
 check_PROGRAMS += $(UNIT_PYNATIVE)
 TESTS += $(UNIT_PYNATIVE)
 EXTRA_DIST += tests/cases/resolver
@@ -91,3 +94,7 @@ tests_unit_test_lang_pubgrub_SOURCES = tests/unit/test_lang_pubgrub.c \
 	tests/unit/resolver_case.c tests/unit/resolver_case.h
 tests_unit_test_lang_pubgrub_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_lang_pubgrub_LDADD = $(PYLANG_LIBS)
+tests_unit_test_lang_python_tags_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_lang_python_tags_LDADD = $(PYLANG_LIBS)
+tests_unit_test_lang_simple_index_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_lang_simple_index_LDADD = $(PYLANG_LIBS)

@@ -42,14 +42,13 @@ resolver_cases_read(const char *path, struct resolver_cases *out, struct pkg_err
 			continue;
 		line = pkg_xstrndup(start, len);
 		if (pkg_text_has_prefix(line, "case ")) {
-			out->items = pkg_xrealloc(
-				out->items, out->count + 1, sizeof(*out->items));
-			out->items[out->count++] = (struct resolver_case){
-				.name = pkg_xstrdup(line + 5), .lines = pkg_argv_dup(shared)
-			};
+			out->items = pkg_xrealloc(out->items, out->count + 1, sizeof(*out->items));
+			out->items[out->count++] =
+				(struct resolver_case){ .name = pkg_xstrdup(line + 5),
+					.lines = pkg_argv_dup(shared) };
 		} else {
-			pkg_argv_add(out->count > 0 ? out->items[out->count - 1].lines : shared,
-				line);
+			pkg_argv_add(
+				out->count > 0 ? out->items[out->count - 1].lines : shared, line);
 		}
 	}
 	return 0;
@@ -67,7 +66,10 @@ struct dist {
 struct universe {
 	struct dist *dists;
 	size_t count;
-	struct { char *key; struct lang_simple_page page; } *pages;
+	struct {
+		char *key;
+		struct lang_simple_page page;
+	} * pages;
 	size_t page_count;
 	struct store_package_list installed;
 	struct pkg_argv *ask, *constraints, *hashes, *expect, *say, *hush, *unread, *read;
@@ -98,8 +100,8 @@ page_of(struct universe *universe, const char *key)
 	for (size_t i = 0; i < universe->page_count; i++)
 		if (strcmp(universe->pages[i].key, key) == 0)
 			return &universe->pages[i].page;
-	universe->pages = pkg_xrealloc(
-		universe->pages, universe->page_count + 1, sizeof(*universe->pages));
+	universe->pages =
+		pkg_xrealloc(universe->pages, universe->page_count + 1, sizeof(*universe->pages));
 	memset(&universe->pages[universe->page_count], 0, sizeof(*universe->pages));
 	universe->pages[universe->page_count].key = pkg_xstrdup(key);
 	return &universe->pages[universe->page_count++].page;
@@ -144,10 +146,11 @@ add_package(struct universe *universe, struct pkg_argv *words)
 			dist->metadata.name = pkg_xstrdup(value_of(word, "claims"));
 		}
 	}
-	file->filename = sdist ?
-		pkg_xasprintf("%s-%s.tar.gz", words->items[1], words->items[2]) :
-		pkg_xasprintf("%s-%s-%s.whl", words->items[1], words->items[2], tag);
-	for (char *c = file->filename; !sdist && c < strstr(file->filename, words->items[2]) - 1; c++)
+	file->filename = sdist
+		? pkg_xasprintf("%s-%s.tar.gz", words->items[1], words->items[2])
+		: pkg_xasprintf("%s-%s-%s.whl", words->items[1], words->items[2], tag);
+	for (char *c = file->filename; !sdist && c < strstr(file->filename, words->items[2]) - 1;
+		c++)
 		*c = *c == '-' ? '_' : *c;
 	file->url = pkg_xasprintf("https://files.example/%s", file->filename);
 	dist->filename = pkg_xstrdup(file->filename);
@@ -190,12 +193,12 @@ set_python(struct universe *universe, const char *version)
 {
 	pkg_autofree char *minor = pkg_xasprintf("\"%.*s\"",
 		(int)(strcspn(version, ".") + 1 + strcspn(strchr(version, '.') + 1, ".")), version);
-	pkg_autofree char *full = pkg_xasprintf("\"%s%s\"", version,
-		strchr(strchr(version, '.') + 1, '.') ? "" : ".0");
+	pkg_autofree char *full = pkg_xasprintf(
+		"\"%s%s\"", version, strchr(strchr(version, '.') + 1, '.') ? "" : ".0");
 	pkg_autofree char *info = pkg_xasprintf("[3,%d,%d]", atoi(strchr(version, '.') + 1),
-		strchr(strchr(version, '.') + 1, '.') ?
-			atoi(strchr(strchr(version, '.') + 1, '.') + 1) :
-			0);
+		strchr(strchr(version, '.') + 1, '.')
+			? atoi(strchr(strchr(version, '.') + 1, '.') + 1)
+			: 0);
 
 	facts_set(universe->facts, "version", full);
 	facts_set(universe->facts, "version_info", info);
@@ -222,10 +225,16 @@ read_line(struct universe *universe, const char *line)
 	const char *verb = words->items[0];
 	const char *rest = line + strlen(verb);
 	struct dist *last = universe->count > 0 ? &universe->dists[universe->count - 1] : NULL;
-	struct { const char *verb; struct pkg_argv *list; } lists[] = {
-		{ "ask", universe->ask }, { "constraint", universe->constraints },
-		{ "hash", universe->hashes }, { "say", universe->say },
-		{ "hush", universe->hush }, { "unread", universe->unread },
+	struct {
+		const char *verb;
+		struct pkg_argv *list;
+	} lists[] = {
+		{ "ask", universe->ask },
+		{ "constraint", universe->constraints },
+		{ "hash", universe->hashes },
+		{ "say", universe->say },
+		{ "hush", universe->hush },
+		{ "unread", universe->unread },
 		{ "needs", last ? last->metadata.requires_dist : NULL },
 		{ "extra", last ? last->metadata.provides_extra : NULL },
 	};
@@ -265,8 +274,7 @@ static void
 universe_clear(struct universe *universe)
 {
 	struct pkg_argv *lists[] = { universe->ask, universe->constraints, universe->hashes,
-		universe->expect, universe->say, universe->hush, universe->unread,
-		universe->read };
+		universe->expect, universe->say, universe->hush, universe->unread, universe->read };
 
 	for (size_t i = 0; i < universe->count; i++) {
 		free(universe->dists[i].key);
@@ -314,8 +322,8 @@ on_metadata(void *context, const char *key, const struct lang_simple_file *file,
 		if (!dist->filename || strcmp(dist->filename, file->filename) != 0)
 			continue;
 		if (!lang_pep503_equal(dist->metadata.name, key))
-			return pkg_error_set(err, PKG_E_ARCHIVE, "it says that it is '%s'",
-				dist->metadata.name);
+			return pkg_error_set(
+				err, PKG_E_ARCHIVE, "it says that it is '%s'", dist->metadata.name);
 		if (!pkg_text_has_suffix(file->filename, ".whl"))
 			return pkg_error_set(err, PKG_E_UNSUPPORTED, "'%s' would have to be run",
 				file->filename);
@@ -394,12 +402,12 @@ check_failure(const struct universe *universe, const struct pkg_error *err)
 		return pkg_xasprintf("failed with %s: %s", kind, err->message);
 	for (size_t i = 0; i < universe->say->count; i++)
 		if (!strstr(err->message, universe->say->items[i]))
-			return pkg_xasprintf("does not say '%s': %s", universe->say->items[i],
-				err->message);
+			return pkg_xasprintf(
+				"does not say '%s': %s", universe->say->items[i], err->message);
 	for (size_t i = 0; i < universe->hush->count; i++)
 		if (strstr(err->message, universe->hush->items[i]))
-			return pkg_xasprintf("says '%s': %s", universe->hush->items[i],
-				err->message);
+			return pkg_xasprintf(
+				"says '%s': %s", universe->hush->items[i], err->message);
 	return NULL;
 }
 
@@ -431,8 +439,8 @@ check(struct universe *universe)
 	if (universe->fail)
 		return pkg_xasprintf("found a way: %s", got);
 	if (strcmp(got, wanted) != 0)
-		return pkg_xasprintf("gives %s, not %s", *got ? got : "nothing",
-			*wanted ? wanted : "nothing");
+		return pkg_xasprintf(
+			"gives %s, not %s", *got ? got : "nothing", *wanted ? wanted : "nothing");
 	for (size_t i = 0; i < universe->unread->count; i++)
 		if (pkg_argv_has(universe->read, universe->unread->items[i]))
 			return pkg_xasprintf("reads the page of %s", universe->unread->items[i]);

@@ -8,7 +8,8 @@ rules_of(struct fixture *f, const char *first, const char *second, const char *a
 {
 	pkg_cleanup(pkg_argv_free) struct pkg_argv *urls = pkg_argv_new();
 	pkg_cleanup(pkg_argv_free) struct pkg_argv *extra = pkg_argv_new();
-	struct policy_config config = { .network_hosts = extra };
+	struct policy_config config = { .network_hosts = extra,
+		.network_mode = POLICY_NETWORK_ALLOWLIST };
 
 	pkg_argv_add(urls, first);
 	if (second != NULL)
@@ -70,6 +71,26 @@ what_is_no_url_or_rule_is_refused(void **state)
 	}
 	assert_null(rules_of(f, "https://a.invalid/", NULL, "not a rule", &hosts));
 	assert_non_null(strstr(f->err.message, "network.hosts"));
+	install_hosts_clear(&hosts);
+}
+
+static void
+with_network_mode_deny_nothing_may_be_opened(void **state)
+{
+	struct fixture *f = *state;
+	pkg_cleanup(pkg_argv_free) struct pkg_argv *urls = pkg_argv_new();
+	pkg_cleanup(pkg_argv_free) struct pkg_argv *hosts_allowed = pkg_argv_new();
+	struct policy_config config = { .network_hosts = hosts_allowed,
+		.network_mode = POLICY_NETWORK_DENY };
+	struct install_hosts hosts = { 0 };
+
+	pkg_argv_add(urls, "https://index.invalid/simple");
+	pkg_argv_add(hosts_allowed, "index.invalid");
+	assert_int_equal(install_hosts_collect(&f->home, &config, urls, &hosts, &f->err), 0);
+	assert_int_equal(hosts.texts->count, 0);
+	assert_int_equal(install_hosts_allow(&hosts, "https://index.invalid/x", &f->err), -1);
+	assert_kind(PKG_E_EGRESS_DENIED);
+	assert_non_null(strstr(f->err.message, "network.mode"));
 	install_hosts_clear(&hosts);
 }
 
@@ -137,6 +158,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_HOME(the_hosts_of_urls_become_rules_with_their_port),
 		WITH_HOME(what_is_no_url_or_rule_is_refused),
+		WITH_HOME(with_network_mode_deny_nothing_may_be_opened),
 		WITH_HOME(only_what_a_rule_names_may_be_opened),
 		WITH_HOME(the_rules_file_has_the_same_rules_and_no_secret),
 	};

@@ -13,8 +13,8 @@
 
 #define CASES_MIN 150
 
-static const char *const files[] = { "basics", "backtracking", "impossible", "prereleases", "yanked",
-	"extras", "markers", "installed", "constraints" };
+static const char *const files[] = { "basics", "backtracking", "impossible", "prereleases",
+	"yanked", "extras", "markers", "installed", "constraints" };
 static size_t cases_run;
 
 static void
@@ -201,7 +201,8 @@ it_agrees_with_trying_everything(PKG_UNUSED void **state)
 		solver = lang_pubgrub_new(&toy_ops, &toy);
 		end = lang_pubgrub_solve(solver, NULL);
 		if ((end == LANG_PUBGRUB_SOLVED) != possible)
-			fail_msg("seed %u: %s", seed, possible ? "there is a way" : "there is none");
+			fail_msg(
+				"seed %u: %s", seed, possible ? "there is a way" : "there is none");
 		for (int p = 0; p < toy.packages; p++)
 			chosen[p] = lang_pubgrub_chosen(solver, p);
 		if (possible && (chosen[0] != 0 || !toy_holds(&toy, chosen)))

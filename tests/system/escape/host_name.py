@@ -1,0 +1,3 @@
+"""Renames the machine."""
+name = socket.gethostname()
+socket.sethostname(name)

@@ -1,0 +1,2 @@
+"""Reads the keys of all users."""
+expect(b"keyring" in read("/proc/keys"), "empty")

@@ -1,0 +1,2 @@
+"""Makes a mount namespace."""
+call("unshare", 0x00020000)

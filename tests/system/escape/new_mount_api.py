@@ -1,0 +1,2 @@
+"""Mounts through the newer calls."""
+fd = call("fsopen", b"tmpfs", 0)

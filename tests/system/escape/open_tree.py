@@ -1,0 +1,2 @@
+"""Clones a part of the mount tree."""
+call("open_tree", -100, b"/usr", 1)

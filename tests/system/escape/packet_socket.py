@@ -1,0 +1,2 @@
+"""Listens to the wire."""
+socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)

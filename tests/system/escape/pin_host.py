@@ -1,0 +1,2 @@
+"""Gets hold of a process of the host."""
+os.pidfd_open(C["victim"])

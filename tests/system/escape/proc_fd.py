@@ -1,0 +1,2 @@
+"""Takes a descriptor of another process."""
+expect(os.listdir("/proc/%d/fd" % C["victim"]), "empty")

@@ -1,0 +1,2 @@
+"""Writes packets itself."""
+socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)

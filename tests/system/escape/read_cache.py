@@ -1,0 +1,2 @@
+"""Reads another job's file in the cache."""
+expect(read(C["pkgd"] + "/cache/files/ab"), "empty")

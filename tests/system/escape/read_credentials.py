@@ -1,0 +1,2 @@
+"""Reads an index password out of .netrc."""
+expect(b"password" in read(C["home"] + "/.netrc"), "none")

@@ -1,0 +1,2 @@
+"""Reads the database: cards, grants, audit."""
+expect(read(C["pkgd"] + "/state/state.db"), "empty")

@@ -1,0 +1,2 @@
+"""Reads the machine's logs."""
+expect(os.listdir("/var/log"), "empty")

@@ -1,0 +1,2 @@
+"""Reads the password hashes of the machine."""
+expect(read("/etc/shadow"), "empty")

@@ -1,0 +1,2 @@
+"""Signals a process of the host."""
+os.kill(C["victim"], 0)

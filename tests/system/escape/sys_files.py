@@ -1,0 +1,2 @@
+"""Reads the machine's devices."""
+expect(os.listdir("/sys/class"), "empty")

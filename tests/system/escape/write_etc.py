@@ -1,0 +1,3 @@
+"""Plants a file in /etc."""
+open("/etc/pkgd-escape", "x").close()
+os.unlink("/etc/pkgd-escape")

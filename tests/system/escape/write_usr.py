@@ -1,0 +1,3 @@
+"""Plants a program in PATH."""
+open("/usr/local/bin/pkgd-escape", "x").close()
+os.unlink("/usr/local/bin/pkgd-escape")
