@@ -20,3 +20,15 @@ EXTRA_PROGRAMS =
 include tests/fuzz/Local.mk
 include tests/system/Local.mk
 include tests/bench/Local.mk
+# The crash tests need the points.
+AM_DISTCHECK_CONFIGURE_FLAGS = --enable-fault-points
+# Trees of scripts and data go as they are in the source: a build directory has objects where they are.
+DIST_TREES = tests/system tests/mirror tests/bench
+dist-hook:
+	cd $(srcdir) && find $(DIST_TREES) \( -name __pycache__ -o -name .deps \) -prune -o \
+		-type f ! -name '*.o' ! -name .dirstamp -print > '$(abs_builddir)/dist-trees'
+	while read -r file; do \
+		$(MKDIR_P) "$(distdir)/$$(dirname "$$file")" && \
+			cp -p "$(srcdir)/$$file" "$(distdir)/$$file" || exit 1; \
+	done < dist-trees
+	rm -f dist-trees && cd '$(distdir)' && rm -f $(check_PROGRAMS) $(EXTRA_PROGRAMS)

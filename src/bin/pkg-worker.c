@@ -104,6 +104,19 @@ print_json(struct json_object *json)
 	return 0;
 }
 
+/* Who asked a question reads the answer on our standard output, the failure too. */
+static void
+print_error(const struct arguments *arguments, const struct pkg_error *err)
+{
+	struct json_object *json;
+
+	if (arguments->task == TASK_JOB || arguments->task == TASK_CLEAN)
+		return;
+	json = json_object_new_object();
+	pkg_json_set(json, "error", pkg_json_from_error(err));
+	(void)print_json(json);
+}
+
 static int
 run_task(const struct pkg_home *home, const struct arguments *arguments, struct pkg_error *err)
 {
@@ -148,6 +161,7 @@ main(int argc, char **argv)
 	if (pkg_home_find(getenv("PKGD_SYSTEM") != NULL, &home, &err) < 0 ||
 		pkg_home_make(&home, &err) < 0 || run_task(&home, &arguments, &err) < 0) {
 		pkg_log_error(&err, "job=%" PRId64, arguments.job);
+		print_error(&arguments, &err);
 		return pkg_error_kind_exit(err.kind);
 	}
 	return 0;

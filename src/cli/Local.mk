@@ -5,6 +5,7 @@ libpkgcli_a_SOURCES = \
 	src/cli/cli.c src/cli/cli.h \
 	src/cli/client.c src/cli/client.h \
 	src/cli/cmd_cards.c src/cli/cmd_config.c src/cli/cmd_doctor.c src/cli/cmd_env.c \
+	src/cli/cmd_freeze.c \
 	src/cli/cmd_install.c src/cli/cmd_jobs.c src/cli/cmd_list.c src/cli/cmd_run.c \
 	src/cli/cmd_system.c \
 	src/cli/commands.c \

@@ -8,6 +8,7 @@
 #include "cli/term.h"
 #include "core/path.h"
 #include "core/text.h"
+#include "install/names.h"
 
 #define NAME_WORDS 2
 #define SUMMARY_COLUMN 18
@@ -196,6 +197,23 @@ cli_note(struct cli *cli, const char *format, ...)
 	fprintf(stderr, "%s\n", clean);
 }
 
+/* Names go into a path of the API: one that is no name must not reach it ("..", "a/b", ""). */
+static int
+check_key(const char *project, const char *language, const char *name, struct pkg_error *err)
+{
+	pkg_cleanup_install_key struct install_key key = { 0 };
+
+	return install_key_resolve(project, language, name, &key, err);
+}
+
+static const char *
+last_value(const struct cli *cli, enum cli_option which)
+{
+	const struct pkg_argv *list = cli->options.values[which];
+
+	return list != NULL && list->count > 0 ? list->items[list->count - 1] : NULL;
+}
+
 static char *
 segment_or_default(const char *text)
 {
@@ -225,7 +243,7 @@ cli_environment_word(struct cli *cli, const char **name, struct pkg_error *err)
 		return pkg_error_set(err, PKG_E_INVALID,
 			_("two environments are named: '%.80s' and '%.80s'"), given, word);
 	*name = word != NULL ? word : given;
-	return 0;
+	return check_key(NULL, NULL, *name, err);
 }
 
 int
@@ -302,7 +320,10 @@ cli_run(struct cli *cli, struct pkg_error *err)
 		cli_print_help(cli->command, stdout);
 		return 0;
 	}
-	if (check_words(cli, err) < 0 || pkg_home_find(false, &cli->home, err) < 0)
+	if (check_words(cli, err) < 0 ||
+		check_key(last_value(cli, CLI_O_PROJECT), last_value(cli, CLI_O_LANGUAGE),
+			last_value(cli, CLI_O_ENVIRONMENT), err) < 0 ||
+		pkg_home_find(false, &cli->home, err) < 0)
 		return -1;
 	cli->client = cli_client_new(&cli->home);
 	return cli->command->handler(cli, err);

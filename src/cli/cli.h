@@ -64,6 +64,7 @@ int cli_print_error(bool json, const char *what, const struct pkg_error *err);
 cli_handler_fn cli_cmd_install, cli_cmd_remove, cli_cmd_upgrade, cli_cmd_rollback, cli_cmd_plan;
 /* cmd_list.c */
 cli_handler_fn cli_cmd_list, cli_cmd_show, cli_cmd_history;
+cli_handler_fn cli_cmd_list, cli_cmd_show, cli_cmd_freeze;
 /* cmd_run.c */
 cli_handler_fn cli_cmd_run;
 /* cmd_env.c */

@@ -13,6 +13,7 @@
 #include "install/card.h"
 
 #define LIST_DEFAULT 20
+#define LABEL_COLUMNS 10
 #define PAGE 200 /* the daemon's largest */
 
 /* What the job is about, in few words. */
@@ -132,8 +133,19 @@ print_when(const char *label, const char *iso)
 {
 	pkg_autofree char *when = cli_text_time(iso);
 
-	if (iso != NULL)
-		printf("%-10s %s\n", label, when);
+	if (iso == NULL)
+		return;
+	cli_print_label(stdout, label, LABEL_COLUMNS);
+	puts(when);
+}
+
+static void
+print_number(const char *label, int64_t number)
+{
+	if (number == 0)
+		return;
+	cli_print_label(stdout, label, LABEL_COLUMNS);
+	printf("%" PRId64 "\n", number);
 }
 
 static void
@@ -144,11 +156,13 @@ print_asker(struct json_object *job)
 	pkg_autofree char *label = cli_text(pkg_json_str(requester, "label"));
 	pkg_autofree char *reason = cli_text(pkg_json_str(requester, "reason"));
 
-	printf(_("%-10s uid %" PRId64 ", %s (pid %" PRId64 ")%s%s\n"), _("asked by"),
-		pkg_json_int(requester, "uid", -1), program, pkg_json_int(requester, "pid", -1),
-		*label != '\0' ? ", " : "", label);
-	if (*reason != '\0')
-		printf("%-10s %s\n", _("reason"), reason);
+	cli_print_label(stdout, _("asked by"), LABEL_COLUMNS);
+	printf(_("uid %" PRId64 ", %s (pid %" PRId64 ")%s%s\n"), pkg_json_int(requester, "uid", -1),
+		program, pkg_json_int(requester, "pid", -1), *label != '\0' ? ", " : "", label);
+	if (*reason == '\0')
+		return;
+	cli_print_label(stdout, _("reason"), LABEL_COLUMNS);
+	puts(reason);
 }
 
 static void
@@ -190,10 +204,8 @@ print_job(struct json_object *job)
 	print_asker(job);
 	print_when(_("created"), pkg_json_str(job, "created"));
 	print_when(_("ended"), pkg_json_str(job, "ended"));
-	if (pkg_json_int(job, "behind", 0) != 0)
-		printf(_("%-10s job %" PRId64 "\n"), _("behind"), pkg_json_int(job, "behind", 0));
-	if (pkg_json_int(job, "card", 0) != 0)
-		printf("%-10s %" PRId64 "\n", _("card"), pkg_json_int(job, "card", 0));
+	print_number(_("behind job"), pkg_json_int(job, "behind", 0));
+	print_number(_("card"), pkg_json_int(job, "card", 0));
 	if (json_object_is_type(plan, json_type_object)) {
 		pkg_autofree char *text = install_card_text(plan, NULL, term.colour);
 

@@ -11,6 +11,7 @@
 #include "core/url.h"
 
 #define HISTORY_ALL 1000
+#define LABEL_COLUMNS 10
 
 static struct json_object *
 get_environment(struct cli *cli, const char *rest, struct pkg_error *err)
@@ -142,8 +143,11 @@ print_field(const char *label, const char *text)
 {
 	pkg_autofree char *clean = cli_text(text);
 
-	if (*clean != '\0')
-		printf("  %-10s %s\n", label, clean);
+	if (*clean == '\0')
+		return;
+	fputs("  ", stdout);
+	cli_print_label(stdout, label, LABEL_COLUMNS);
+	puts(clean);
 }
 
 static void
@@ -162,9 +166,12 @@ print_origin(struct json_object *details)
 		print_field(_("size"), size);
 	print_field("sha256", pkg_json_str(details, "sha256"));
 	print_field(_("from"), from);
-	if (pkg_json_get(details, "job") != NULL)
-		printf(_("  %-10s %s by job %" PRId64 ", uid %" PRId64 "\n"), _("installed"), when,
-			pkg_json_int(details, "job", 0), pkg_json_int(details, "uid", -1));
+	if (pkg_json_get(details, "job") == NULL)
+		return;
+	fputs("  ", stdout);
+	cli_print_label(stdout, _("installed"), LABEL_COLUMNS);
+	printf(_("%s by job %" PRId64 ", uid %" PRId64 "\n"), when, pkg_json_int(details, "job", 0),
+		pkg_json_int(details, "uid", -1));
 }
 
 static void

@@ -37,6 +37,8 @@ const struct cli_command cli_commands[] = {
 		cli_cmd_list },
 	{ "show", N_("NAME..."), N_("a package: its version, and where it came from"), 1, -1,
 		WHERE | OUTPUT, cli_cmd_show },
+	{ "freeze", "", N_("what an environment owns, for install -r; R: --json is a renv.lock"), 0, 0,
+		WHERE | OUTPUT, cli_cmd_freeze },
 	{ "history", "", N_("every change of an environment"), 0, 0, WHERE | ROWS | CLI_BIT(NUMBER),
 		cli_cmd_history },
 

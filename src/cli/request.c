@@ -8,6 +8,7 @@
 
 #include "core/file.h"
 #include "core/path.h"
+#include "lang/r_lock.h"
 #include "lang/requirements_file.h"
 
 static void
@@ -57,6 +58,7 @@ struct lists {
 	struct pkg_argv *requirements;
 	struct pkg_argv *constraints;
 	struct pkg_argv *hashes;
+	struct pkg_argv *repos; /* that a lock file names */
 };
 
 static int
@@ -131,20 +133,35 @@ add_file(const char *path, bool constraint, struct lists *out, struct pkg_error 
 	return add_items(&list, out, err);
 }
 
+/* A renv.lock, or what `pkg freeze` prints. Its repositories count where none are named by options. */
+static int
+add_r_file(const char *path, bool constraint, struct lists *out, struct pkg_error *err)
+{
+	pkg_cleanup_buf struct pkg_buf text = { 0 };
+
+	if (pkg_file_read(path, LANG_R_LOCK_MAX + 1, &text, err) < 0)
+		return -1;
+	if (lang_r_lock_parse(pkg_buf_str(&text), text.len,
+		    constraint ? out->constraints : out->requirements, out->repos, err) < 0)
+		return pkg_error_prefix(err, "%s", path);
+	return 0;
+}
+
 static int
 add_files(struct cli *cli, enum cli_option option, struct lists *out, struct pkg_error *err)
 {
 	const struct pkg_argv *files = cli_option_list(&cli->options, option);
 	const char *language = cli_option_text(&cli->options, CLI_O_LANGUAGE);
+	bool constraint = option == CLI_O_CONSTRAINT;
+	bool is_r = language != NULL && strcmp(language, "r") == 0;
 
-	if (files == NULL)
-		return 0;
-	if (language != NULL && strcmp(language, "python") != 0)
-		return pkg_error_set(err, PKG_E_INVALID, _("-%c: requirements files are Python's"),
-			cli_option_rows[option].letter);
-	for (size_t i = 0; i < files->count; i++)
-		if (add_file(files->items[i], option == CLI_O_CONSTRAINT, out, err) < 0)
+	for (size_t i = 0; files != NULL && i < files->count; i++) {
+		int rc = is_r ? add_r_file(files->items[i], constraint, out, err)
+			      : add_file(files->items[i], constraint, out, err);
+
+		if (rc < 0)
 			return -1;
+	}
 	return 0;
 }
 
@@ -171,12 +188,14 @@ set_lists(struct json_object *request, const struct lists *lists)
 		pkg_json_set(request, "constraints", pkg_json_from_argv(lists->constraints));
 	if (lists->hashes->count > 0)
 		pkg_json_set(request, "hashes", pkg_json_from_argv(lists->hashes));
+	if (lists->repos->count > 0 && pkg_json_get(request, "repos") == NULL)
+		pkg_json_set(request, "repos", pkg_json_from_argv(lists->repos));
 }
 
 int
 cli_request_add_requirements(struct cli *cli, struct json_object *request, struct pkg_error *err)
 {
-	struct lists lists = { pkg_argv_new(), pkg_argv_new(), pkg_argv_new() };
+	struct lists lists = { pkg_argv_new(), pkg_argv_new(), pkg_argv_new(), pkg_argv_new() };
 	int rc = add_words(cli, &lists, err);
 
 	if (rc == 0)
@@ -188,6 +207,7 @@ cli_request_add_requirements(struct cli *cli, struct json_object *request, struc
 	pkg_argv_free(lists.requirements);
 	pkg_argv_free(lists.constraints);
 	pkg_argv_free(lists.hashes);
+	pkg_argv_free(lists.repos);
 	return rc;
 }
 

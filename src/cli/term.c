@@ -119,6 +119,14 @@ cli_text_time(const char *iso)
 }
 
 void
+cli_print_label(FILE *out, const char *label, size_t columns)
+{
+	size_t used = cli_text_columns(label);
+
+	fprintf(out, "%s%*s ", label, used < columns ? (int)(columns - used) : 0, "");
+}
+
+void
 cli_print_json(FILE *out, const char *text)
 {
 	for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; p++) {

@@ -27,6 +27,8 @@ size_t cli_text_columns(const char *text);
 char *cli_text_fit(const char *text, size_t columns, bool utf8);
 /* "2026-01-31 12:00" in local time of an ISO 8601 text; "-" for NULL. */
 char *cli_text_time(const char *iso);
+/* What stands in front of a value: padded to so many columns (printf pads to bytes), and a blank. */
+void cli_print_label(FILE *out, const char *label, size_t columns);
 /* A line of JSON: DEL and the C1 controls, which JSON lets through, become \u escapes. */
 void cli_print_json(FILE *out, const char *text);
 #endif

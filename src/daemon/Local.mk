@@ -9,4 +9,5 @@ libpkgdaemon_a_SOURCES = \
 	src/daemon/sockets.c src/daemon/sockets.h \
 	src/daemon/stream.c src/daemon/stream.h \
 	src/daemon/submit.c src/daemon/submit.h \
-	src/daemon/supervise.c src/daemon/supervise.h
+	src/daemon/supervise.c src/daemon/supervise.h \
+	src/daemon/worker.c src/daemon/worker.h

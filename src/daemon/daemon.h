@@ -23,6 +23,7 @@ struct daemon {
 	struct http_server *http;
 	struct streams *streams;
 	struct supervisor *supervisor;
+	size_t questions; /* asked of workers and not answered yet */
 	int lock_fd; /* <run>/daemon.lock: held for life, so one daemon serves a home */
 	int64_t started_ms;
 	int64_t last_request_ms; /* monotonic */

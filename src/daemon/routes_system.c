@@ -4,7 +4,7 @@
 #include "daemon/daemon.h"
 #include "daemon/render.h"
 #include "daemon/routes.h"
-#include "daemon/supervise.h"
+#include "daemon/worker.h"
 #include "store/history.h"
 
 #define AUDIT_PAGE 1000
@@ -58,7 +58,7 @@ on_answer(void *context, struct json_object *json, const struct pkg_error *err)
 static int
 ask(struct http_request *request, const struct pkg_argv *arguments, struct pkg_error *err)
 {
-	if (supervisor_ask_worker(request->daemon, arguments, on_answer, request, err) < 0)
+	if (worker_ask(request->daemon, arguments, on_answer, request, err) < 0)
 		return -1;
 	http_suspend(request);
 	return 0;

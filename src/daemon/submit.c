@@ -157,7 +157,8 @@ check_urls(struct json_object *json, struct pkg_error *err)
 			pkg_error_set(err, PKG_E_INVALID,
 				"the index URL holds a user name or password, which would be "
 				"stored");
-			return pkg_error_cure(err, "put it into ~/.netrc, python.index_url or r.repos");
+			return pkg_error_cure(
+				err, "put it into ~/.netrc, python.index_url or r.repos");
 		}
 	}
 	return 0;

@@ -14,6 +14,7 @@
 #include "core/path.h"
 #include "core/process.h"
 #include "core/time.h"
+#include "daemon/worker.h"
 #include "install/events.h"
 #include "install/names.h"
 #include "store/history.h"
@@ -25,7 +26,6 @@
 #define RETRY_MS 250
 /* A reconcile that failed, was killed, or left something to do. */
 #define RECONCILE_RETRY_MS 2000
-#define ANSWER_MAX (16 * 1024 * 1024)
 
 /* A worker on a job, ours or adopted. */
 struct watched {
@@ -39,20 +39,9 @@ struct watched {
 	int closing; /* handles still to be closed */
 };
 
-/* A question to a worker. */
-struct question {
-	struct daemon *daemon;
-	struct pkg_process *process;
-	struct pkg_buf out;
-	uv_poll_t poll;
-	supervisor_answer_fn *done;
-	void *context;
-};
-
 struct supervisor {
 	struct watched *watched;
 	size_t count;
-	size_t questions;
 	bool ready; /* the first reconcile is through */
 	bool cleaning;
 	bool clean_again;
@@ -74,136 +63,6 @@ supervisor_event(struct daemon *daemon, int64_t job, struct json_object *row)
 	}
 	json_object_put(row);
 	pkg_log_error(&err, "event of a job job=%" PRId64, job);
-}
-
-/* --- processes --- */
-
-static char *
-worker_path(const struct daemon *daemon)
-{
-	return pkg_path_join(daemon->home.libexec, "pkg-worker");
-}
-
-/* What a worker needs of our environment: where home is, the configuration's overrides, proxies and certificates of
- * its own fetcher. The sandboxes it makes build theirs from an allowlist. */
-static struct pkg_argv *
-worker_environment(const struct daemon *daemon)
-{
-	static const char *const names[] = { "PATH", "LANG", "LC_ALL", "TZ", "HTTP_PROXY",
-		"HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE",
-		"CURL_CA_BUNDLE", "PYENV_ROOT", "CONDA_PREFIX", "UV_PYTHON_INSTALL_DIR",
-		"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", NULL };
-	extern char **environ;
-	struct pkg_argv *env = pkg_argv_new();
-
-	for (size_t i = 0; names[i] != NULL; i++)
-		if (getenv(names[i]) != NULL)
-			pkg_argv_addf(env, "%s=%s", names[i], getenv(names[i]));
-	pkg_home_export(&daemon->home, env);
-	for (char **one = environ; *one != NULL; one++) {
-		size_t len = strcspn(*one, "=");
-		pkg_autofree char *name = pkg_xstrndup(*one, len);
-		bool known = strcmp(name, "PKGD_HOME") == 0 || strcmp(name, "PKGD_LIBEXEC") == 0 ||
-			strcmp(name, "PKGD_DATADIR") == 0 || strcmp(name, "PKGD_SYSTEM") == 0;
-
-		if (strncmp(*one, "PKGD_", 5) == 0 && !known)
-			pkg_argv_add(env, *one);
-	}
-	return env;
-}
-
-static struct pkg_process *
-spawn_worker(struct daemon *daemon, const struct pkg_argv *arguments, int stdout_fd, int stderr_fd,
-	struct pkg_error *err)
-{
-	pkg_cleanup(pkg_argv_free) struct pkg_argv *argv = pkg_argv_new();
-	pkg_cleanup(pkg_argv_free) struct pkg_argv *env = worker_environment(daemon);
-	pkg_autofree char *path = worker_path(daemon);
-	struct pkg_process_spec spec = {
-		.argv = argv,
-		.env = env,
-		.stdin_fd = -1,
-		.stdout_fd = stdout_fd,
-		.stderr_fd = stderr_fd,
-		.new_session = true,
-	};
-
-	pkg_argv_add(argv, path);
-	pkg_argv_add_all(argv, arguments);
-	return pkg_process_spawn(&spec, err);
-}
-
-/* --- questions --- */
-
-static void
-on_question_closed(uv_handle_t *handle)
-{
-	struct question *question = handle->data;
-
-	pkg_buf_clear(&question->out);
-	free(question);
-}
-
-static void
-answer_question(struct question *question)
-{
-	pkg_cleanup_error struct pkg_error err = { 0 };
-	struct json_object *json = NULL;
-	pkg_autofree char *end = NULL;
-
-	(void)pkg_process_wait(question->process, 1000, NULL);
-	end = pkg_process_describe(question->process->wait_status);
-	if (question->process->reaped && question->process->wait_status != 0)
-		pkg_error_set(&err, PKG_E_INTERNAL, "pkg-worker: %s", end);
-	else
-		json = pkg_json_parse(pkg_buf_str(&question->out), question->out.len, &err);
-	if (question->done != NULL)
-		question->done(question->context, json, json != NULL ? NULL : &err);
-	json_object_put(json);
-	pkg_process_free(question->process);
-	question->daemon->supervisor->questions--;
-	uv_close((uv_handle_t *)&question->poll, on_question_closed);
-}
-
-static void
-on_question_output(uv_poll_t *poll, int status, int events)
-{
-	struct question *question = poll->data;
-	char data[8192];
-	ssize_t got = read(question->process->stdout_fd, data, sizeof(data));
-
-	(void)status;
-	(void)events;
-	if (got > 0 && question->out.len < ANSWER_MAX) {
-		pkg_buf_add_mem(&question->out, data, (size_t)got);
-		return;
-	}
-	if (got < 0 && (errno == EINTR || errno == EAGAIN))
-		return;
-	uv_poll_stop(poll);
-	answer_question(question);
-}
-
-int
-supervisor_ask_worker(struct daemon *daemon, const struct pkg_argv *arguments,
-	supervisor_answer_fn *done, void *context, struct pkg_error *err)
-{
-	struct pkg_process *process =
-		spawn_worker(daemon, arguments, PKG_PROCESS_PIPE, STDERR_FILENO, err);
-	struct question *question;
-
-	if (process == NULL)
-		return -1;
-	question = pkg_xcalloc(1, sizeof(*question));
-	question->daemon = daemon;
-	question->process = process;
-	question->done = done;
-	question->context = context;
-	question->poll.data = question;
-	daemon->supervisor->questions++;
-	uv_poll_init(&daemon->loop, &question->poll, process->stdout_fd);
-	uv_poll_start(&question->poll, UV_READABLE, on_question_output);
-	return 0;
 }
 
 /* --- cleaning --- */
@@ -234,7 +93,7 @@ start_cleaning(struct daemon *daemon)
 	if (supervisor->cleaning)
 		return;
 	pkg_argv_add(arguments, "--clean");
-	if (supervisor_ask_worker(daemon, arguments, on_cleaned, daemon, &err) < 0)
+	if (worker_ask(daemon, arguments, on_cleaned, daemon, &err) < 0)
 		pkg_log_error(&err, "clean up");
 	else
 		supervisor->cleaning = true;
@@ -306,7 +165,7 @@ start_reconcile(struct daemon *daemon, struct pkg_error *err)
 	pkg_cleanup(pkg_argv_free) struct pkg_argv *arguments = pkg_argv_new();
 
 	pkg_argv_add(arguments, "--reconcile");
-	return supervisor_ask_worker(daemon, arguments, on_reconciled, daemon, err);
+	return worker_ask(daemon, arguments, on_reconciled, daemon, err);
 }
 
 /* --- watching --- */
@@ -497,7 +356,7 @@ start_worker(struct daemon *daemon, int64_t job, struct pkg_error *err)
 	if (log < 0)
 		return -1;
 	pkg_argv_addf(arguments, "%" PRId64, job);
-	process = spawn_worker(daemon, arguments, log, log, err);
+	process = worker_spawn(daemon, arguments, log, log, err);
 	if (process == NULL)
 		return -1;
 	watch(daemon, job, process, process->pidfd);
@@ -624,7 +483,7 @@ supervisor_kick(struct daemon *daemon)
 bool
 supervisor_is_idle(const struct daemon *daemon)
 {
-	return daemon->supervisor->count == 0 && daemon->supervisor->questions == 0;
+	return daemon->supervisor->count == 0 && daemon->questions == 0;
 }
 
 /* --- cancelling --- */

@@ -24,12 +24,6 @@ struct supervisor_cancel {
 int supervisor_cancel(
 	struct daemon *daemon, int64_t job, struct supervisor_cancel *out, struct pkg_error *err);
 
-/* Runs pkg-worker with these arguments and hands its one line of JSON (NULL and *err on failure; borrowed) to done,
- * from the loop. */
-typedef void supervisor_answer_fn(
-	void *context, struct json_object *json, const struct pkg_error *err);
-int supervisor_ask_worker(struct daemon *daemon, const struct pkg_argv *arguments,
-	supervisor_answer_fn *done, void *context, struct pkg_error *err);
 /* Appends to the job's event log what the daemon itself decided. row is taken. */
 void supervisor_event(struct daemon *daemon, int64_t job, struct json_object *row);
 /* The final line that the database holds for a job that ended, unless its log ends with one already. */

@@ -21,6 +21,8 @@ static const struct kind {
 	{ "rbuilt", true },
 	{ "partial", false },
 	{ "http", false },
+	{ "index", false },
+	{ "metadata", false },
 	{ "pip", false },
 	{ "probe", false },
 	{ "venv", false },

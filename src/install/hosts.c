@@ -112,6 +112,11 @@ install_hosts_allow(const struct install_hosts *hosts, const char *text, struct 
 		return -1;
 	shown = strchr(url.host, ':') != NULL ? pkg_xasprintf("[%s]", url.host)
 					      : pkg_xstrdup(url.host);
+	if (hosts->mode == POLICY_NETWORK_DENY) {
+		pkg_error_set(
+			err, PKG_E_EGRESS_DENIED, "%s:%d: network.mode is 'deny'", shown, url.port);
+		return pkg_error_cure(err, "set network.mode to \"allowlist\" in pkgd.json");
+	}
 	if (policy_host_parse(shown, strlen(shown), &host, err) < 0)
 		return -1;
 	if (policy_host_match(&hosts->rules, &host, url.port, strcmp(url.scheme, "https") == 0) !=

@@ -12,7 +12,8 @@
 #include "policy/hostrule.h"
 
 struct install_hosts {
-	enum policy_network mode; /* network.mode: with "deny" there are no rules and no host is allowed */
+	enum policy_network
+		mode; /* network.mode: with "deny" there are no rules and no host is allowed */
 	struct pkg_argv *texts; /* owned; the rules as they go into the file */
 	struct policy_host_rules rules; /* the same, parsed */
 };

@@ -224,7 +224,8 @@ check_present(struct install_worker *worker, const struct pkg_argv *keys, struct
 			continue;
 		if (err != NULL)
 			err->kind = PKG_E_ENV_BROKEN;
-		return pkg_error_cure(err, "rebuild it from its history: pkg env repair %s",
+		return pkg_error_cure(err, "rebuild it from its history: pkg env repair%s %s",
+			strcmp(worker->job.language, "r") == 0 ? " -l r" : "",
 			worker->job.environment);
 	}
 	return 0;

@@ -65,6 +65,7 @@ libpkglang_a_SOURCES += \
 	src/lang/python_tags.c src/lang/python_tags.h \
 	src/lang/python_wheel_metadata.c src/lang/python_wheel_metadata.h \
 	src/lang/python_why.c src/lang/python_why.h \
+	src/lang/sdist_metadata.c src/lang/sdist_metadata.h \
 	src/lang/simple_html.c src/lang/simple_html.h \
 	src/lang/simple_index.c src/lang/simple_index.h
 libpkglang_a_SOURCES += \
@@ -83,6 +84,8 @@ libpkglang_a_SOURCES += \
 	src/lang/r_graph.c \
 	src/lang/r_installed.h \
 	src/lang/r_inventory.c src/lang/r_inventory.h \
+	src/lang/r_load.c \
+	src/lang/r_lock.c src/lang/r_lock.h \
 	src/lang/r_needs.c \
 	src/lang/r_pack.c \
 	src/lang/r_packages.c src/lang/r_packages.h \

@@ -152,7 +152,7 @@ struct lang_ops {
 	/* Part of the proof after a change: the new packages can be loaded, in the verify sandbox.
 	 * NULL: nothing to do. */
 	int (*load)(struct lang_context *lang, const struct lang_env *env,
-		const struct lang_resolution *resolution, struct pkg_error *err);
+		struct lang_resolution *resolution, struct pkg_error *err);
 	/* No process: every owned package's files are where its RECORD says, with the sizes it says
 	 * (hashes too when deep). PKG_E_VERIFY names the first few that are not. */
 	int (*check)(const struct lang_env *env, const struct store_package_list *packages,

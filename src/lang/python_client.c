@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/sha256.h"
+#include "core/text.h"
 #include "core/time.h"
 #include "core/url.h"
 #include "fetch/query.h"
@@ -11,6 +12,7 @@
 #include "lang/python_index.h"
 #include "lang/python_pages.h"
 #include "lang/python_wheel_metadata.h"
+#include "lang/sdist_metadata.h"
 #include "lang/wheelname.h"
 
 #define PARALLEL 24 /* small documents, so more than files at a time */
@@ -356,12 +358,26 @@ lang_python_client_answers_free(struct lang_python_why_index *answers, size_t co
 
 /* --- metadata --- */
 
+static int
+version_of(const char *key, const char *filename, struct lang_pep440_version *out,
+	struct pkg_error *err)
+{
+	lang_cleanup_wheel_name struct lang_wheel_name wheel = { 0 };
+	lang_cleanup_sdist_name struct lang_sdist_name sdist = { 0 };
+	bool is_wheel = pkg_text_has_suffix(filename, ".whl");
+
+	if (is_wheel ? lang_wheel_name_parse(filename, &wheel, err) < 0
+		     : lang_sdist_name_parse(filename, key, &sdist, err) < 0)
+		return -1;
+	*out = is_wheel ? wheel.version : sdist.version;
+	return 0;
+}
+
 static bool
 is_of(const struct lang_metadata *metadata, const char *key, const char *filename,
 	struct pkg_error *err)
 {
-	lang_cleanup_wheel_name struct lang_wheel_name name = { 0 };
-	struct lang_pep440_version version;
+	struct lang_pep440_version named, version;
 
 	if (!lang_pep503_equal(metadata->name, key)) {
 		pkg_error_set(err, PKG_E_ARCHIVE, "'%s' says that it is '%s' inside", filename,
@@ -369,10 +385,10 @@ is_of(const struct lang_metadata *metadata, const char *key, const char *filenam
 		return false;
 	}
 	/* A local version label may be missing from one of them. */
-	if (lang_wheel_name_parse(filename, &name, err) < 0)
+	if (version_of(key, filename, &named, err) < 0)
 		return false;
 	if (lang_pep440_parse(metadata->version, &version, NULL) < 0 ||
-		lang_pep440_compare_public(&name.version, &version) != 0) {
+		lang_pep440_compare_public(&named, &version) != 0) {
 		pkg_error_set(err, PKG_E_ARCHIVE, "'%s' says that it is version '%s' inside",
 			filename, metadata->version);
 		return false;
@@ -413,6 +429,10 @@ on_metadata(struct fetch_query *query)
 		metadata->state = FAILED;
 		return;
 	}
+	/* Of a source distribution it counts only if every build would have the same. */
+	if (!pkg_text_has_suffix(file->filename, ".whl") &&
+		!lang_sdist_metadata_is_static(pkg_buf_str(&query->body), query->body.len))
+		return;
 	take_text(metadata, pkg_buf_str(&query->body), query->body.len, &metadata->error);
 	if (metadata->state == FOUND)
 		lang_python_metadata_put(metadata->client->lang->home, file,

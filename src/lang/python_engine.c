@@ -26,6 +26,8 @@ lang_python_engine_plan(struct lang_context *lang, const struct lang_env *env,
 	if (lang_python_native_plan(lang, env, request, out, &why) == 0)
 		return 0;
 	if (why.kind != PKG_E_UNSUPPORTED || strcmp(engine, "auto") != 0) {
+		if (why.kind == PKG_E_UNSUPPORTED && !why.cure)
+			(void)pkg_error_cure(&why, "with python.engine \"auto\" pip does it");
 		if (err)
 			pkg_error_move(err, &why);
 		return -1;

@@ -14,6 +14,7 @@
 #include "lang/python_client.h"
 #include "lang/python_facts.h"
 #include "lang/python_index.h"
+#include "lang/python_inputs.h"
 #include "lang/python_provider.h"
 #include "lang/python_report.h"
 
@@ -169,7 +170,10 @@ fill(const struct native *native, const struct lang_python_chosen *chosen, struc
 	dist->index = index ? pkg_url_redact(index) : NULL;
 	dist->sha256 = pkg_xstrdup(file->sha256);
 	dist->size = file->size;
-	dist->source = pkg_xstrdup(chosen->direct ? "direct" : "wheel");
+	dist->is_sdist = chosen->is_sdist;
+	dist->source = pkg_xstrdup(chosen->direct ? "direct"
+			: chosen->is_sdist	  ? "sdist"
+						  : "wheel");
 	dist->yanked = file->yanked;
 	dist->yanked_reason = pkg_xstrdup(file->yanked_reason);
 	dist->uploaded = pkg_xstrdup(file->uploaded);
@@ -286,7 +290,8 @@ check_request(const struct lang_request *request, struct pkg_error *err)
 		return pkg_error_set(err, PKG_E_INVALID,
 			"'%s' is no date like 2026-01-31 or 2026-01-31T12:00:00Z",
 			request->exclude_newer);
-	return 0;
+	/* What a package's own code could read when it is built. */
+	return request->source ? lang_python_refuse_credentials(request, err) : 0;
 }
 
 int

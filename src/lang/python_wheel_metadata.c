@@ -6,6 +6,7 @@
 #include "core/text.h"
 #include "fetch/remote_zip.h"
 #include "lang/metadata.h"
+#include "lang/sdist_metadata.h"
 
 /* "NAME.dist-info/METADATA" at the top: given; NULL with *err when there is none or more than one. */
 static char *
@@ -101,13 +102,30 @@ from_anywhere(struct lang_context *lang, const struct fetch_options *options,
 	return -1;
 }
 
+/* The whole of it, since what it needs stands anywhere in it. */
+static int
+from_sdist(struct lang_context *lang, const struct fetch_options *options,
+	const struct lang_simple_file *file, struct pkg_buf *out, struct pkg_error *err)
+{
+	struct fetch_options own = *options;
+	struct fetch_item item = {
+		.url = file->url, .name = file->filename, .sha256 = file->sha256, .size = file->size
+	};
+	pkg_autofd int fd = -1;
+
+	own.progress = lang->transfer;
+	if (fetch_all(lang->cas, &item, 1, &own, err) < 0)
+		return -1;
+	fd = fetch_cas_get(lang->cas, item.got_sha256, NULL, err);
+	return fd < 0 ? -1 : lang_sdist_metadata_read(fd, file->filename, out, err);
+}
+
 int
 lang_python_wheel_metadata(struct lang_context *lang, const struct fetch_options *options,
 	const struct lang_simple_file *file, struct pkg_buf *out, struct pkg_error *err)
 {
 	if (!pkg_text_has_suffix(file->filename, ".whl"))
-		return pkg_error_set(err, PKG_E_UNSUPPORTED,
-			"what '%s' needs is known only by running it", file->filename);
+		return from_sdist(lang, options, file, out, err);
 	if (from_anywhere(lang, options, file, out, err) < 0)
 		return pkg_error_prefix(err, "'%s'", file->filename);
 	return 0;

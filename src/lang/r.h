@@ -22,8 +22,10 @@ int lang_r_create(struct lang_context *lang, const struct lang_env *env, struct 
 /* r_inventory.c */
 int lang_r_inventory(struct lang_context *lang, const struct lang_env *env,
 	struct store_package_list *out, struct pkg_error *err);
+
+/* r_load.c */
 int lang_r_load(struct lang_context *lang, const struct lang_env *env,
-	const struct lang_resolution *resolution, struct pkg_error *err);
+	struct lang_resolution *resolution, struct pkg_error *err);
 
 /* r_check.c */
 int lang_r_healthy(const struct lang_env *env, struct pkg_error *err);

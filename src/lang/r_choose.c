@@ -187,7 +187,7 @@ no_package(struct choosing *choosing, struct pkg_error *err)
 	const char *near = lang_r_packages_near(packages, node->name);
 	pkg_cleanup(pkg_argv_free) struct pkg_argv *versions = pkg_argv_new();
 	pkg_autofree char *who = node->want_count > 0 && node->wants[0].from
-		? pkg_xasprintf(", which %s needs", node->wants[0].from)
+		? pkg_xasprintf(" (%s needs it)", node->wants[0].from)
 		: pkg_xstrdup("");
 	size_t count = lang_r_packages_repos(packages);
 

@@ -62,8 +62,10 @@ write_starter(const struct lang_env *env, const char *name, struct pkg_error *er
 		const char *pair = variables->items[i];
 		size_t len = strcspn(pair, "=");
 
-		/* A person's language, editor and pager are theirs. */
-		if (strncmp(pair, "R_LIBS", 6) != 0)
+		/* A person's profile, language, editor and pager are theirs, and the site's environment file
+		 * is read unless it could bring its libraries back. */
+		if (strncmp(pair, "R_LIBS", 6) != 0 &&
+			!(env->hermetic && strncmp(pair, "R_ENVIRON=", 10) == 0))
 			continue;
 		pkg_buf_addf(&text, "export %.*s=", (int)len, pair);
 		add_quoted(&text, pair + len + 1);
@@ -120,12 +122,11 @@ fill(struct lang_context *lang, const struct lang_env *env, struct pkg_error *er
 int
 lang_r_create(struct lang_context *lang, const struct lang_env *env, struct pkg_error *err)
 {
-	pkg_cleanup_store_package_list struct store_package_list seen = { 0 };
-
 	if (need_empty(env->tree, err) < 0)
 		return -1;
-	/* The inventory is the proof: R itself, in the sandbox, says that this library comes first. */
-	if (fill(lang, env, err) == 0 && lang_r_inventory(lang, env, &seen, err) == 0)
+	/* The proof is the inventory that follows every creation: there R itself, in the sandbox, says that this
+	 * library comes first. */
+	if (fill(lang, env, err) == 0)
 		return 0;
 	(void)pkg_tree_remove(env->tree, NULL);
 	return -1;

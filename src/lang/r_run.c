@@ -80,8 +80,9 @@ lang_r_environment(struct json_object *facts, const char *first, bool hermetic, 
 	pkg_argv_addf(out, "R_LIBS=%s", first ? first : "/nonexistent");
 	pkg_argv_addf(out, "R_LIBS_USER=%s", first ? first : "/nonexistent");
 	pkg_argv_addf(out, "R_LIBS_SITE=%s", *site ? site : "/nonexistent");
-	pkg_argv_add(out, "R_ENVIRON_USER=/dev/null", "R_PROFILE_USER=/dev/null", "EDITOR=vi",
-		"PAGER=cat", "LANGUAGE=en");
+	/* The site's own files add libraries of their own (Debian's Renviron.site does). */
+	pkg_argv_add(out, "R_ENVIRON=/dev/null", "R_ENVIRON_USER=/dev/null", "R_PROFILE=/dev/null",
+		"R_PROFILE_USER=/dev/null", "EDITOR=vi", "PAGER=cat", "LANGUAGE=en");
 }
 
 static char *

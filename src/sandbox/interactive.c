@@ -3,6 +3,8 @@
 #include "core/identity.h"
 #include "core/time.h"
 #include "sandbox/limits.h"
+#include "sandbox/paths.h"
+#include "sandbox/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,12 +22,15 @@
  * when it stops, so do we, so that the caller's shell sees what it would see of the command itself.
  */
 #define LOOK_MS 100
+#define WATCH_MS 250
 #define PIN_WAIT_MS 5000
 #define GONE_WAIT_MS 5000
 
 struct session {
 	struct sandbox_start start;
 	struct pkg_process *process; /* owned */
+	struct sandbox_watch *watch; /* owned */
+	int64_t next_look;
 	int signals; /* signalfd */
 	sigset_t old_mask;
 	bool masked;
@@ -65,6 +70,7 @@ static void
 session_close(struct session *session)
 {
 	pkg_process_free(session->process);
+	sandbox_watch_free(session->watch);
 	sandbox_start_clear(&session->start);
 	pkg_close(&session->signals);
 	if (session->terminal)
@@ -127,13 +133,30 @@ stop_with_it(struct session *session)
 		(void)kill(-session->start.pin.command, SIGCONT);
 }
 
+/* What is over its limit is not asked to stop. */
+static int
+look_at_use(struct session *session, struct pkg_error *err)
+{
+	int64_t now = pkg_time_mono_ms();
+
+	if (now < session->next_look)
+		return 0;
+	session->next_look = now + WATCH_MS;
+	if (sandbox_pin_init(&session->start.pin, 0, NULL) < 0 ||
+		sandbox_watch_look(session->watch, session->start.pin.init, err) == 0)
+		return 0;
+	sandbox_pin_kill(&session->start.pin);
+	(void)sandbox_pin_wait_gone(&session->start.pin, GONE_WAIT_MS);
+	return -1;
+}
+
 static int
 attend(struct session *session, int64_t deadline, struct pkg_error *err)
 {
 	for (;;) {
 		struct pollfd look[] = { { .fd = session->signals, .events = POLLIN },
 			{ .fd = session->process->pidfd, .events = POLLIN } };
-		int wait = session->terminal || deadline >= 0 ? LOOK_MS : -1;
+		int wait = session->terminal || deadline >= 0 ? LOOK_MS : WATCH_MS;
 
 		if (poll(look, PKG_ARRAY_LEN(look), wait) < 0 && errno != EINTR)
 			return pkg_error_errno(err, errno, "watch the command");
@@ -143,6 +166,8 @@ attend(struct session *session, int64_t deadline, struct pkg_error *err)
 			pass_signals(session);
 		if (command_is_stopped(session))
 			stop_with_it(session);
+		if (look_at_use(session, err) < 0)
+			return -1;
 		if (deadline >= 0 && pkg_time_mono_ms() >= deadline)
 			return pkg_error_set(err, PKG_E_TIMEOUT, "stopped at its time limit");
 	}
@@ -175,6 +200,7 @@ sandbox_launch_interactive(const struct sandbox_launch *launch,
 {
 	struct session session __attribute__((
 		cleanup(session_close))) = { .start = SANDBOX_START_INIT, .signals = -1 };
+	pkg_cleanup(pkg_argv_free) struct pkg_argv *writable = pkg_argv_new();
 	int64_t wall = profile->limits.wall_ms;
 	struct pkg_rlimit rlimits[SANDBOX_RLIMITS];
 	struct pkg_process_spec spec = { .stdin_fd = STDIN_FILENO,
@@ -193,6 +219,8 @@ sandbox_launch_interactive(const struct sandbox_launch *launch,
 	if (!session.process)
 		return -1;
 	sandbox_start_spawned(&session.start);
+	sandbox_paths_writable(profile, writable);
+	session.watch = sandbox_watch_new(&profile->limits, writable);
 	if (attend(&session, wall > 0 && wall != SANDBOX_UNLIMITED ? pkg_time_mono_ms() + wall : -1,
 		    err) < 0)
 		return -1;

@@ -376,6 +376,10 @@ judge(struct attempt *attempt, struct pkg_error *err)
 		return -1;
 	if (!understood)
 		return pkg_error_prefix(err, "bwrap");
+	/* Somebody killed bwrap, or the kernel did for want of memory: that says nothing of the boundary. */
+	if (told.exit_code < 0 && WIFSIGNALED(attempt->caller->wait_status) &&
+		WTERMSIG(attempt->caller->wait_status) == SIGKILL)
+		return pkg_error_set(err, PKG_E_KILLED, "the sandbox was killed from outside");
 	/* bwrap names an exit code only for a command that was started. */
 	if (told.exit_code < 0)
 		return sandbox_launch_failed(

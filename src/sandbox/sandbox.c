@@ -115,8 +115,9 @@ launch_of(const struct sandbox *sandbox, enum sandbox_purpose purpose)
 	return (struct sandbox_launch){ &sandbox->host, filter, sandbox->cgroup };
 }
 
-/* Only successes are kept, and only under a key that a changed kernel, bwrap, user or build does
- * not have. The directory is ours alone and no sandbox can write to it. */
+/* Results are kept under a key that a changed kernel, bwrap, user or build does not have. The directory
+ * is ours alone and no sandbox can write to it. Only a success is ever relied on; a failure is kept for
+ * the status, and tried again whenever the purpose is to be used. */
 static char *
 proof_path(struct sandbox *sandbox, enum sandbox_purpose purpose)
 {
@@ -126,26 +127,38 @@ proof_path(struct sandbox *sandbox, enum sandbox_purpose purpose)
 	return pkg_path_joinf(sandbox->home->run, "boundary-%s.json", key);
 }
 
-static bool
-proof_is_kept(const char *path, enum sandbox_purpose purpose)
+/* why: what a kept failure says; may be NULL. */
+static enum proven
+kept_proof(const char *path, enum sandbox_purpose purpose, struct pkg_error *why)
 {
 	pkg_cleanup(pkg_json_put) struct json_object *kept = NULL;
 
 	if (access(path, R_OK) < 0)
-		return false;
+		return NOT_TRIED;
 	kept = pkg_json_read_file(path, PROOF_MAX, NULL);
-	return kept && pkg_json_bool(kept, "ok", false) &&
-		strcmp(pkg_json_str_or(kept, "purpose", ""), sandbox_purpose_name(purpose)) == 0;
+	if (!kept ||
+		strcmp(pkg_json_str_or(kept, "purpose", ""), sandbox_purpose_name(purpose)) != 0)
+		return NOT_TRIED;
+	if (pkg_json_bool(kept, "ok", false))
+		return PROVEN;
+	pkg_error_set(why, PKG_E_SANDBOX, "%s", pkg_json_str_or(kept, "message", "it failed"));
+	pkg_error_cure(why, "%s", pkg_json_str_or(kept, "cure", "run 'pkg sandbox test'"));
+	return FAILED;
 }
 
+/* failure: NULL for a success. */
 static void
-keep_proof(const char *path, enum sandbox_purpose purpose)
+keep_proof(const char *path, enum sandbox_purpose purpose, const struct pkg_error *failure)
 {
 	pkg_cleanup(pkg_json_put) struct json_object *proof = json_object_new_object();
 	pkg_autofree char *text = NULL;
 
-	pkg_json_set_bool(proof, "ok", true);
+	pkg_json_set_bool(proof, "ok", failure == NULL);
 	pkg_json_set_str(proof, "purpose", sandbox_purpose_name(purpose));
+	if (failure) {
+		pkg_json_set_str(proof, "message", failure->message);
+		pkg_json_set_str(proof, "cure", failure->cure);
+	}
 	text = pkg_json_line(proof);
 	/* Without it the next process proves again. */
 	(void)pkg_file_write(path, text, strlen(text), 0600, false, NULL);
@@ -156,23 +169,22 @@ prove(struct sandbox *sandbox, enum sandbox_purpose purpose, struct sandbox_proo
 	struct pkg_error *err)
 {
 	const struct sandbox_launch launch = launch_of(sandbox, purpose);
-	pkg_autofree char *path = NULL;
+	pkg_autofree char *path = proof_path(sandbox, purpose);
+	pkg_cleanup_error struct pkg_error why = { 0 };
+	int rc = sandbox_boundary_prove(sandbox->home, &launch, purpose, proof, &why);
 
-	sandbox->proven[purpose] = FAILED;
-	if (sandbox_boundary_prove(sandbox->home, &launch, purpose, proof, err) < 0)
-		return -1;
-	if (!proof->ok) {
-		pkg_error_set(err, PKG_E_SANDBOX, "the %s sandbox does not hold: %s",
+	if (rc == 0 && !proof->ok) {
+		rc = pkg_error_set(&why, PKG_E_SANDBOX, "the %s sandbox does not hold: %s",
 			sandbox_purpose_name(purpose), proof->detail);
-		return pkg_error_cure(err,
+		pkg_error_cure(&why,
 			"run 'pkg sandbox test' and see which check fails; '%s' may not be "
 			"bubblewrap",
 			sandbox->host.bwrap);
 	}
-	path = proof_path(sandbox, purpose);
-	keep_proof(path, purpose);
-	sandbox->proven[purpose] = PROVEN;
-	return 0;
+	sandbox->proven[purpose] = rc < 0 ? FAILED : PROVEN;
+	keep_proof(path, purpose, rc < 0 ? &why : NULL);
+	pkg_error_move(err, &why);
+	return rc;
 }
 
 static int
@@ -184,7 +196,7 @@ establish(struct sandbox *sandbox, enum sandbox_purpose purpose, struct pkg_erro
 
 	if (rc == 0 && sandbox->proven[purpose] != PROVEN) {
 		path = proof_path(sandbox, purpose);
-		if (proof_is_kept(path, purpose))
+		if (kept_proof(path, purpose, NULL) == PROVEN)
 			sandbox->proven[purpose] = PROVEN;
 		else
 			rc = prove(sandbox, purpose, &proof, err);
@@ -302,8 +314,9 @@ self_test(struct sandbox *sandbox)
 
 		if (sandbox->ready && sandbox->proven[i] == NOT_TRIED) {
 			path = proof_path(sandbox, (enum sandbox_purpose)i);
-			if (proof_is_kept(path, (enum sandbox_purpose)i))
-				sandbox->proven[i] = PROVEN;
+			pkg_error_clear(&sandbox->why);
+			sandbox->proven[i] =
+				kept_proof(path, (enum sandbox_purpose)i, &sandbox->why);
 		}
 		if (sandbox->proven[i] == FAILED)
 			return json_object_new_boolean(false);
@@ -377,16 +390,21 @@ test_purpose(struct sandbox *sandbox, enum sandbox_purpose purpose, bool *ok)
 }
 
 struct json_object *
-sandbox_test(struct sandbox *sandbox, struct pkg_error *err)
+sandbox_test(struct sandbox *sandbox, PKG_UNUSED struct pkg_error *err)
 {
+	pkg_cleanup_error struct pkg_error why = { 0 };
 	struct json_object *test;
 	struct json_object *purposes;
 	bool ok = true;
 
-	if (get_ready(sandbox, err) < 0)
-		return NULL;
 	test = json_object_new_object();
 	purposes = json_object_new_array();
+	if (get_ready(sandbox, &why) < 0) {
+		pkg_json_set_bool(test, "ok", false);
+		pkg_json_set(test, "purposes", purposes);
+		pkg_json_set(test, "error", pkg_json_from_error(&why));
+		return test;
+	}
 	for (int i = 0; i < SANDBOX_PURPOSE_COUNT; i++)
 		json_object_array_add(
 			purposes, test_purpose(sandbox, (enum sandbox_purpose)i, &ok));

@@ -57,7 +57,7 @@ char *sandbox_describe(const struct sandbox *sandbox, enum sandbox_purpose purpo
  * remedy. Given. Never claims what was not proved. */
 struct json_object *sandbox_status(struct sandbox *sandbox);
 /* Probes every purpose afresh: {"ok":bool,"purposes":[{"purpose","ok","checks":[{"name","result":
- * "pass|FAIL|skipped|inconclusive","detail"}]}]}. Given; NULL only when it could not even try. */
+ * "pass|FAIL|skipped|inconclusive","detail"}]}]}, and "error" where it could not even try. Given. */
 struct json_object *sandbox_test(struct sandbox *sandbox, struct pkg_error *err);
 const char *sandbox_purpose_name(enum sandbox_purpose purpose);
 #endif

@@ -8,6 +8,7 @@
 #include "sandbox/paths.h"
 #include "sandbox/watch.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +133,31 @@ hear(void *context, int stream, const char *data, size_t len)
 		looking->caller->on_output(looking->caller->context, stream, data, len);
 }
 
+/* What a command says of its tree, it says of the place where it is here; told as if it were at its prefix,
+ * as everything that was told to it. */
+static void
+translate_back(const struct sandbox_profile *profile, struct pkg_buf *text)
+{
+	pkg_cleanup_buf struct pkg_buf out = { 0 };
+	const char *from = pkg_buf_str(text);
+	const char *end = from + text->len;
+	size_t len = profile->tree ? strlen(profile->tree) : 0;
+	const char *at;
+
+	if (len == 0)
+		return;
+	while ((at = memmem(from, (size_t)(end - from), profile->tree, len))) {
+		pkg_buf_add_mem(&out, from, (size_t)(at - from));
+		/* ".../generations/1" is no part of ".../generations/12". */
+		pkg_buf_add(&out, isalnum((unsigned char)at[len]) ? profile->tree : profile->prefix);
+		from = at + len;
+	}
+	pkg_buf_add_mem(&out, from, (size_t)(end - from));
+	pkg_buf_clear(text);
+	*text = out;
+	out = (struct pkg_buf){ 0 };
+}
+
 static int
 run_watched(const struct pkg_process_spec *spec, const struct sandbox_profile *profile,
 	struct pkg_run *run, struct pkg_error *err)
@@ -153,6 +179,8 @@ run_watched(const struct pkg_process_spec *spec, const struct sandbox_profile *p
 	pkg_run_clear(run);
 	run->out = inner.out;
 	run->err = inner.err;
+	translate_back(profile, &run->out);
+	translate_back(profile, &run->err);
 	run->wait_status = inner.wait_status;
 	run->timed_out = inner.timed_out;
 	run->cancelled = inner.cancelled;

@@ -108,16 +108,25 @@ def changes(plan):
     return [{key: change.get(key) for key in FIELDS} for change in plan["changes"]]
 
 
-@pytest.mark.parametrize("wanted", SETS, ids=lambda words: " ".join(words)[:40])
-@pytest.mark.parametrize("inherits", ["hermetic", "inherits"])
-def test_both_resolve_to_the_same_files(engines, wanted, inherits):
-    wanted = wanted + (["--hermetic"] if inherits == "hermetic" else [])
+def both_plan_the_same(engines, wanted):
     ours = engines.plan("native", *wanted)
     theirs = engines.plan("pip", *wanted)
     assert ours[0] == theirs[0] == 0, (ours, theirs)
     assert changes(ours[1]) == changes(theirs[1])
     assert ours[1]["restart"] == theirs[1]["restart"]
     assert ours[1]["download_bytes"] == theirs[1]["download_bytes"]
+
+
+@pytest.mark.parametrize("wanted", SETS, ids=lambda words: " ".join(words)[:40])
+def test_both_resolve_to_the_same_files(engines, wanted):
+    both_plan_the_same(engines, [*wanted, "--hermetic"])
+
+
+# Of the synthetic ones nothing is installed anywhere.
+@pytest.mark.parametrize("wanted", [s for s in SETS if not s[0].startswith("syn-")],
+                         ids=lambda words: " ".join(words)[:40])
+def test_both_make_the_same_of_what_is_inherited(engines, wanted):
+    both_plan_the_same(engines, wanted)
 
 
 @pytest.mark.parametrize("wanted, kind", REFUSED, ids=lambda value: value if isinstance(value, str) else " ".join(value))
@@ -177,9 +186,9 @@ def test_the_first_index_that_has_a_name_has_it_alone(mirror_tree, make_pkg):
         pkg.configure({"python": {"interpreters": [PYTHON], "index_url": mirror.private,
                                   "extra_index_urls": [mirror.simple]}})
         pkg.start(PKGD_PYTHON_ENGINE="native")
-        plan = pkg.json("plan", "syn-internal", "six")
+        plan = pkg.json("plan", "syn-internal", "syn-color")
         assert {c["name"]: (c["to"], c["index"]) for c in plan["changes"]} == {
-            "syn-internal": ("1.0", mirror.private), "six": (plan["changes"][0]["to"], mirror.simple)}
+            "syn-internal": ("1.0", mirror.private), "syn-color": ("1.0", mirror.simple)}
 
 
 def test_what_only_pip_can_do_is_done_by_pip_and_said(mirror_tree, make_pkg):
@@ -191,6 +200,17 @@ def test_what_only_pip_can_do_is_done_by_pip_and_said(mirror_tree, make_pkg):
         job = pkg.rows("SELECT max(id) FROM job")[0][0]
         said = [row.get("text", "") for _, row in pkg.events(job)]
         assert any("pip resolves instead" in text for text in said), said
+
+
+def test_a_static_source_distribution_is_planned_without_running_it(mirror_tree, make_pkg):
+    with MirrorServer(mirror_tree) as mirror:
+        pkg = make_pkg()
+        pkg.configure({"python": {"interpreters": [PYTHON], "index_url": mirror.simple}})
+        pkg.start(PKGD_PYTHON_ENGINE="native")
+        change, = pkg.json("plan", "docopt", "--source", "--hermetic")["changes"]
+        assert (change["name"], change["source"]) == ("docopt", "sdist")
+        refused = pkg.json("plan", "syn-sdist-only", "--source", "--hermetic", code=1)
+        assert refused["kind"] == "unsupported" and "only by running it" in refused["message"]
 
 
 @pytest.mark.parametrize("fault, kind", [

@@ -34,6 +34,7 @@ WHERE = {
     "writable": WRITABLE,
     "foreign": ("probe", "plan", "build", "verify", "kernel"),  # apply runs programs of ours alone
     "network": ("plan", "build", "kernel"),
+    "limits": ("probe", "build", "kernel"),
     "disk": ("build", "kernel"),
     "outlive": ("build", "kernel"),
     "pipes": ("build", "kernel"),
@@ -311,7 +312,7 @@ def judge(name, purpose, stage):
         return None if stands_still(work / "alive") else f"it lives on: {said}"
     if where == "pipes":
         return None if took < 5 else f"it held up the job: {said}"
-    stopped = done.returncode == 99 and re.search(r"boxed: (timeout|memory|disk-full|too-large)", done.stderr)
+    stopped = done.returncode == 99 and re.search(r"boxed: (timed-out|out-of-memory|disk-full|too-large)", done.stderr)
     if "limit" in marks(name) and (stopped or done.returncode in (HELD, 137)):
         return None
     return None if done.returncode == HELD else said
@@ -328,7 +329,8 @@ def test_is_held(stage, name):
     elif done.returncode != 0:
         assert done.returncode == HELD, f"the attempt itself is broken: {done.stderr[-2000:]}"
         why = f"the same does not work outside either: {done.stdout.strip()}"
-        if os.environ.get("CI") and name not in os.environ.get("PKGD_TEST_NO_CONTROL", "").split():
+        # ENOENT, ENOSYS, EAFNOSUPPORT: this kernel has none of it.
+        if os.environ.get("CI") and not re.search(r"\[Errno (2|38|97)\]", done.stdout):
             pytest.fail(why)
         pytest.skip(why)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -86,6 +86,7 @@ tests_unit_test_lang_python_report_LDADD = $(PYLANG_LIBS)
 UNIT_PYNATIVE = \
 	tests/unit/test_lang_pubgrub \
 	tests/unit/test_lang_python_tags \
+	tests/unit/test_lang_sdist_metadata \
 	tests/unit/test_lang_simple_index
 check_PROGRAMS += $(UNIT_PYNATIVE)
 TESTS += $(UNIT_PYNATIVE)
@@ -98,3 +99,23 @@ tests_unit_test_lang_python_tags_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_lang_python_tags_LDADD = $(PYLANG_LIBS)
 tests_unit_test_lang_simple_index_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_lang_simple_index_LDADD = $(PYLANG_LIBS)
+tests_unit_test_lang_sdist_metadata_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_lang_sdist_metadata_LDADD = $(PYLANG_LIBS)
+UNIT_RLANG = \
+	tests/unit/test_lang_r_dcf \
+	tests/unit/test_lang_r_output \
+	tests/unit/test_lang_r_request \
+	tests/unit/test_lang_r_tarball \
+	tests/unit/test_lang_r_version
+check_PROGRAMS += $(UNIT_RLANG)
+TESTS += $(UNIT_RLANG)
+tests_unit_test_lang_r_dcf_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_lang_r_dcf_LDADD = $(PYLANG_LIBS)
+tests_unit_test_lang_r_output_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_lang_r_output_LDADD = $(PYLANG_LIBS)
+tests_unit_test_lang_r_request_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_lang_r_request_LDADD = $(PYLANG_LIBS)
+tests_unit_test_lang_r_tarball_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_lang_r_tarball_LDADD = $(PYLANG_LIBS)
+tests_unit_test_lang_r_version_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_lang_r_version_LDADD = $(PYLANG_LIBS)

@@ -1,4 +1,5 @@
 """Starts processes until nobody else can."""
+# where: limits
 # limit: processes=40
 children = []
 for _ in range(C["many"]):

@@ -1,4 +1,5 @@
 """Takes all memory, in one process."""
+# where: limits
 # limit: memory=134217728
 kept = []
 for _ in range(C["megabytes"]):

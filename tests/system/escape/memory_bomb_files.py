@@ -1,4 +1,5 @@
 """Takes all memory through files in /dev/shm."""
+# where: limits
 # limit: memory=134217728
 path = "/dev/shm/escape-bomb"
 try:

@@ -1,4 +1,5 @@
 """Takes all memory, in many processes."""
+# where: limits
 # limit: memory=134217728
 children = []
 for _ in range(8):

@@ -1,4 +1,4 @@
 """Lifts its own limits."""
 import resource
-soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-resource.setrlimit(resource.RLIMIT_NOFILE, (hard + 1000, hard + 1000))
+soft, hard = resource.getrlimit(resource.RLIMIT_RTPRIO)
+resource.setrlimit(resource.RLIMIT_RTPRIO, (hard + 1, hard + 1))

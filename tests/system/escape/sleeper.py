@@ -1,4 +1,5 @@
 """Never ends."""
+# where: limits
 # limit: wall_ms=1000
 for s in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
     signal.signal(s, signal.SIG_IGN)
