@@ -28,6 +28,7 @@
 	X(UPGRADE, 0, "upgrade", NULL, N_("newest versions of what is named"))                     \
 	X(DEPENDENCIES, 0, "dependencies", NULL, N_("newest versions of what those need, too"))    \
 	X(PRE, 0, "pre", NULL, N_("allow pre-releases"))                                           \
+	X(SUGGESTS, 0, "suggests", NULL, N_("R: also what the named packages suggest"))            \
 	X(EXCLUDE_NEWER, 0, "exclude-newer", N_("TIME"), N_("ignore files uploaded after TIME"))   \
 	X(ACTION, 0, "action", "install|remove|upgrade|rollback", N_("what to plan"))              \
 	X(YES, 'y', "yes", NULL, N_("approve every card of this job"))                             \

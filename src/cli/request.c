@@ -219,6 +219,7 @@ cli_request_add_sources(struct cli *cli, struct json_object *request)
 	set_list(cli, request, "repos", CLI_O_REPO);
 	set_flag(cli, request, "source", CLI_O_SOURCE);
 	set_flag(cli, request, "prerelease", CLI_O_PRE);
+	set_flag(cli, request, "suggests", CLI_O_SUGGESTS);
 	set_flag(cli, request, "upgrade", CLI_O_UPGRADE);
 	set_flag(cli, request, "upgrade_all", CLI_O_DEPENDENCIES);
 	set_text(cli, request, "exclude_newer", CLI_O_EXCLUDE_NEWER);

@@ -41,6 +41,7 @@ static const struct field {
 	{ "upgrade", json_type_boolean },
 	{ "upgrade_all", json_type_boolean },
 	{ "prerelease", json_type_boolean },
+	{ "suggests", json_type_boolean },
 	{ "exclude_newer", json_type_string },
 	{ "python", json_type_string },
 	{ "hermetic", json_type_boolean },

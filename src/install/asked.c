@@ -70,6 +70,7 @@ install_asked_request(const struct install_worker *worker, const struct install_
 			pkg_json_bool(request, "upgrade", false),
 		.upgrade_all = pkg_json_bool(request, "upgrade_all", false),
 		.prerelease = pkg_json_bool(request, "prerelease", false),
+		.suggests = pkg_json_bool(request, "suggests", false),
 		.exclude_newer = pkg_json_str(request, "exclude_newer"),
 	};
 }

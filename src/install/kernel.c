@@ -12,6 +12,7 @@
 #include "install/names.h"
 #include "install/tools.h"
 #include "lang/lang.h"
+#include "policy/trust.h"
 #include "store/history.h"
 
 #define RULES_NAME "the hosts of this environment's kernels"
@@ -81,6 +82,7 @@ open_run(struct kernel_run *run, struct pkg_error *err)
 
 	run->store = store_open(run->home, err);
 	if (run->store == NULL || policy_config_load(run->home, &run->config, err) < 0 ||
+		policy_trust_apply(&run->config, run->home, err) < 0 ||
 		pin_generation(run, err) < 0)
 		return -1;
 	run->ops = lang_find(run->env.language, err);

@@ -6,6 +6,7 @@
 #include "core/path.h"
 #include "core/tree.h"
 #include "lang/lang.h"
+#include "policy/trust.h"
 
 void
 install_limits(const struct policy_limits *from, struct sandbox_limits *out)
@@ -34,6 +35,7 @@ install_sandbox_open(
 		install_limits(&config->sandbox_limits[i], &options.limits[i]);
 	if (sandbox_mode_parse(config->sandbox_mode, &options.mode, err) < 0)
 		return NULL;
+	options.ca_bundle = config->network_ca_bundle;
 	return sandbox_open(home, &options, err);
 }
 
@@ -45,7 +47,8 @@ struct toolbox {
 static int
 toolbox_open(struct toolbox *box, const struct pkg_home *home, struct pkg_error *err)
 {
-	if (policy_config_load(home, &box->config, err) < 0)
+	if (policy_config_load(home, &box->config, err) < 0 ||
+		policy_trust_apply(&box->config, home, err) < 0)
 		return -1;
 	box->sandbox = install_sandbox_open(home, &box->config, err);
 	return box->sandbox != NULL ? 0 : -1;

@@ -14,6 +14,7 @@
 #include "core/tree.h"
 #include "core/url.h"
 #include "install/tools.h"
+#include "policy/trust.h"
 
 #define TIMINGS_MAX 4096
 
@@ -91,7 +92,8 @@ wire_language(struct install_worker *worker)
 static int
 open_tools(struct install_worker *worker, struct pkg_error *err)
 {
-	if (policy_config_load(worker->home, &worker->config, err) < 0)
+	if (policy_config_load(worker->home, &worker->config, err) < 0 ||
+		policy_trust_apply(&worker->config, worker->home, err) < 0)
 		return -1;
 	worker->sandbox = install_sandbox_open(worker->home, &worker->config, err);
 	if (worker->sandbox == NULL)

@@ -77,6 +77,7 @@ struct lang_request {
 	bool upgrade; /* newest allowed versions of what is named */
 	bool upgrade_all; /* and of their dependencies */
 	bool prerelease;
+	bool suggests; /* R: also what the named packages only suggest, where a repository has it */
 	const char *exclude_newer; /* ISO 8601; NULL */
 	/* What the environment resolves now: preferred, and not to be broken. NULL: nothing. */
 	const struct store_package_list *installed;

@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DECISIONS_MAX 200000
+#define INCOMPATS_MAX 1000000
+
 /* --- memory: nothing is given back before the end --- */
 
 #define BLOCK (64 * 1024)
@@ -645,6 +648,12 @@ lang_pubgrub_solve(struct lang_pubgrub *solver, struct pkg_error *err)
 	int next = LANG_PUBGRUB_ROOT;
 
 	while (next >= 0) {
+		/* The problem is NP-complete: somebody could write a page for which there is no end. */
+		if (solver->decisions > DECISIONS_MAX || solver->incompat_count > INCOMPATS_MAX) {
+			pkg_error_set(err, PKG_E_RESOLUTION, "no end in sight after %zu decisions",
+				solver->decisions);
+			return LANG_PUBGRUB_FAILED;
+		}
 		if (decide(solver, next, err) < 0)
 			return LANG_PUBGRUB_FAILED;
 		if (propagate(solver) < 0)

@@ -4,7 +4,7 @@
  *            function over a provider: no network, no clock, no names. The same answers of the provider
  *            make the same result.
  * Ownership  The solver is a heap object and borrows the provider; needs are given to it.
- * Errors     What the provider's callbacks set.
+ * Errors     What the provider's callbacks set; PKG_E_RESOLUTION when there is no end in sight.
  *
  * Packages are small numbers that the provider gives out, 0 being what was asked for. Each has a list of
  * candidates that does not change while it is solved, in ascending order; a set of candidates is an array

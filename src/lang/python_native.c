@@ -7,7 +7,6 @@
 #include "core/file.h"
 #include "core/path.h"
 #include "core/text.h"
-#include "core/time.h"
 #include "core/url.h"
 #include "lang/pep508.h"
 #include "lang/python_candidates.h"

@@ -8,6 +8,7 @@
 #include "lang/pep503.h"
 #include "lang/python_facts.h"
 
+#define PACKAGES_MAX 10000
 #define AHEAD_MAX 16 /* older versions whose metadata is wanted while looking for one that fits */
 
 /* --- packages --- */
@@ -346,6 +347,9 @@ add_requirement(struct lang_python_provider *provider, const struct lang_require
 
 	if (provider_check_kind(requirement, err) < 0)
 		return -1;
+	if (provider->count > PACKAGES_MAX)
+		return pkg_error_set(
+			err, PKG_E_TOO_LARGE, "more than %d packages are needed", PACKAGES_MAX);
 	if (requirement->url && provider_add_direct(provider, package, requirement, err) < 0)
 		return -1;
 	if (provider->again || load(provider, base, err) < 0)

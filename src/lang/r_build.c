@@ -107,7 +107,8 @@ show_deps(const struct builder *builder, const struct lang_r_unit *unit, struct 
 		}
 		if (dep->unit < 0)
 			continue;
-		built = lang_r_built_path(builder->lang->home, builder->units->items[dep->unit].dist);
+		built = lang_r_built_path(
+			builder->lang->home, builder->units->items[dep->unit].dist);
 		if (!built)
 			return pkg_error_set(err, PKG_E_INTERNAL, "%s is not built", dep->name);
 		tree = pkg_path_join(built, "tree");
@@ -120,8 +121,8 @@ static void
 add_command(const struct builder *builder, const struct lang_r_unit *unit, const char *library,
 	struct pkg_argv *command)
 {
-	pkg_argv_add(command, lang_r_program(builder->env->facts), "CMD", "INSTALL", "--no-test-load",
-		"--no-html", "--no-multiarch");
+	pkg_argv_add(command, lang_r_program(builder->env->facts), "CMD", "INSTALL",
+		"--no-test-load", "--no-html", "--no-multiarch");
 	pkg_argv_addf(command, "--library=%s", library);
 	pkg_argv_addf(command, SOURCE "/%s", unit->dist->file);
 }
@@ -140,8 +141,9 @@ add_variables(const struct builder *builder, bool parallel, struct pkg_argv *var
 static char *
 library_inside(const struct builder *builder, const struct lang_r_unit *unit)
 {
-	return unit->description.staged_install ? pkg_xstrdup(WORK "/lib")
-						: pkg_path_join(builder->env->prefix, LANG_R_LIBRARY);
+	return unit->description.staged_install
+		? pkg_xstrdup(WORK "/lib")
+		: pkg_path_join(builder->env->prefix, LANG_R_LIBRARY);
 }
 
 static int
@@ -207,14 +209,17 @@ check_file_name(const struct lang_r_unit *unit, struct pkg_error *err)
 {
 	const char *file = unit->dist->file;
 
-	if (file && !strchr(file, '/') && file[0] != '-' && pkg_path_is_confined(file, strlen(file)))
+	if (file && !strchr(file, '/') && file[0] != '-' &&
+		pkg_path_is_confined(file, strlen(file)))
 		return 0;
-	return pkg_error_set(err, PKG_E_INVALID, "%s has no file name that can be used", unit->label);
+	return pkg_error_set(
+		err, PKG_E_INVALID, "%s has no file name that can be used", unit->label);
 }
 
 /* 1: not built, and another try may help. */
 static int
-try_build(struct builder *builder, const struct lang_r_unit *unit, bool parallel, struct pkg_error *err)
+try_build(struct builder *builder, const struct lang_r_unit *unit, bool parallel,
+	struct pkg_error *err)
 {
 	struct listener listener = { .builder = builder };
 	pkg_autofree char *work = make_work(builder, err);
@@ -313,8 +318,8 @@ is_over(const struct builder *builder)
 static void
 say(struct builder *builder, const struct lang_r_unit *unit)
 {
-	pkg_autofree char *text = pkg_xasprintf("building %s (%zu of %zu)", unit->label,
-		++builder->started, builder->to_build);
+	pkg_autofree char *text = pkg_xasprintf(
+		"building %s (%zu of %zu)", unit->label, ++builder->started, builder->to_build);
 
 	if (builder->lang->status)
 		builder->lang->status(builder->lang->context, text);
@@ -367,7 +372,8 @@ start(struct builder *builder, struct pkg_error *err)
 	size_t count = 0;
 
 	/* Proved once, before several would do it at the same time. */
-	if (!sandbox_confines(builder->lang->sandbox, SANDBOX_BUILD, err) && err && err->kind != PKG_E_NONE)
+	if (!sandbox_confines(builder->lang->sandbox, SANDBOX_BUILD, err) && err &&
+		err->kind != PKG_E_NONE)
 		return -1;
 	while (count + 1 < wanted && count < THREADS_MAX &&
 		pthread_create(&threads[count], NULL, work_off, builder) == 0)
@@ -400,7 +406,8 @@ build_missing(struct builder *builder, struct pkg_error *err)
 	builder->sysreqs = lang_r_sysreqs_open(builder->lang->home, err);
 	if (!builder->sysreqs)
 		return -1;
-	if (pthread_mutex_init(&builder->lock, NULL) != 0 || pthread_cond_init(&builder->turn, NULL) != 0)
+	if (pthread_mutex_init(&builder->lock, NULL) != 0 ||
+		pthread_cond_init(&builder->turn, NULL) != 0)
 		pkg_abort("no mutex");
 	rc = start(builder, err);
 	(void)pthread_cond_destroy(&builder->turn);

@@ -39,11 +39,12 @@ lang_r_healthy(const struct lang_env *env, struct pkg_error *err)
 	if (access(program, X_OK) < 0)
 		what = pkg_xasprintf("its R '%s' is gone", program);
 	else if (library < 0 || lang_r_description_read(library, "base", &base, NULL) < 0)
-		what = pkg_xasprintf("the library '%s' of its R is gone", lang_r_library(env->facts));
+		what = pkg_xasprintf(
+			"the library '%s' of its R is gone", lang_r_library(env->facts));
 	else if (lang_r_version_minor(base.version) != strlen(was) ||
 		strncmp(base.version, was, strlen(was)) != 0)
-		what = pkg_xasprintf("it was made with R %s, and '%s' is R %s now", was, program,
-			base.version);
+		what = pkg_xasprintf(
+			"it was made with R %s, and '%s' is R %s now", was, program, base.version);
 	if (!what && env->tree) {
 		pkg_autofree char *own = pkg_path_join(env->tree, LANG_R_LIBRARY);
 
@@ -151,8 +152,10 @@ lang_r_check(const struct lang_env *env, const struct store_package_list *packag
 	if (checking.count > 0) {
 		pkg_error_set(err, PKG_E_VERIFY, "%zu %s of the environment not as installed: %s%s",
 			checking.count, checking.count == 1 ? "file is" : "files are",
-			pkg_buf_str(&checking.text), checking.count > NAMED_MAX ? "; and more" : "");
-		rc = pkg_error_cure(err, "rebuild it from its history: pkg env repair -l r %s", name);
+			pkg_buf_str(&checking.text),
+			checking.count > NAMED_MAX ? "; and more" : "");
+		rc = pkg_error_cure(
+			err, "rebuild it from its history: pkg env repair -l r %s", name);
 	}
 	pkg_buf_clear(&checking.text);
 	return rc;

@@ -196,10 +196,11 @@ no_package(struct choosing *choosing, struct pkg_error *err)
 			return -1;
 	if (versions->count > 0) {
 		pkg_error_set(err, PKG_E_NO_SUCH_PACKAGE,
-			"%s%s is archived: no repository offers it any more, its last version was %s",
+			"%s%s is archived: no repository offers it any more, its last version was "
+			"%s",
 			node->name, who, versions->items[0]);
-		return pkg_error_cure(err, "ask for that version: pkg install -l r %s@%s", node->name,
-			versions->items[0]);
+		return pkg_error_cure(err, "ask for that version: pkg install -l r %s@%s",
+			node->name, versions->items[0]);
 	}
 	pkg_error_set(err, PKG_E_NO_SUCH_PACKAGE, "no package '%s'%s in %s%s", node->name, who,
 		count == 1 ? "" : "any of the repositories, the first being ",
@@ -207,7 +208,8 @@ no_package(struct choosing *choosing, struct pkg_error *err)
 	if (near)
 		return pkg_error_cure(err, "did you mean '%s'?", near);
 	return pkg_error_cure(err,
-		"a package of another repository (Bioconductor, r-universe) wants that repository in "
+		"a package of another repository (Bioconductor, r-universe) wants that repository "
+		"in "
 		"r.repos or --repo");
 }
 
@@ -242,7 +244,8 @@ nothing(struct choosing *choosing, struct pkg_error *err)
 			choosing->other_r->version, choosing->r_need,
 			lang_r_version(choosing->problem->env->facts));
 		return pkg_error_cure(err,
-			"make an environment with that R (pkg env create -l r --python X.Y), or ask for an "
+			"make an environment with that R (pkg env create -l r --python X.Y), or "
+			"ask for an "
 			"older version: pkg install -l r %s@VERSION",
 			node->name);
 	}

@@ -71,7 +71,9 @@ write_starter(const struct lang_env *env, const char *name, struct pkg_error *er
 		add_quoted(&text, pair + len + 1);
 		pkg_buf_add_char(&text, '\n');
 	}
-	pkg_buf_add(&text, "export EDITOR=\"${EDITOR:-vi}\" PAGER=\"${PAGER:-/usr/bin/more}\"\nexport R_PROFILE=");
+	pkg_buf_add(&text,
+		"export EDITOR=\"${EDITOR:-vi}\" PAGER=\"${PAGER:-/usr/bin/more}\"\nexport "
+		"R_PROFILE=");
 	add_quoted(&text, profile);
 	pkg_buf_add(&text, "\nexec ");
 	add_quoted(&text, program);

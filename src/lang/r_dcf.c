@@ -51,8 +51,8 @@ next_line(struct lines *lines, const char **line, size_t *len)
 static int
 bad_line(const struct lines *lines, struct pkg_error *err)
 {
-	return pkg_error_set(
-		err, PKG_E_INVALID, "line %zu is neither a field nor the rest of one", lines->number);
+	return pkg_error_set(err, PKG_E_INVALID, "line %zu is neither a field nor the rest of one",
+		lines->number);
 }
 
 static int
@@ -84,8 +84,8 @@ add_field(struct lang_r_record *record, const struct lines *lines, const char *l
 
 /* The value that a continuation belongs to is the last thing in the buffer. */
 static int
-continue_field(struct lang_r_record *record, const struct lines *lines, const char *line, size_t len,
-	struct pkg_error *err)
+continue_field(struct lang_r_record *record, const struct lines *lines, const char *line,
+	size_t len, struct pkg_error *err)
 {
 	size_t value;
 
@@ -97,8 +97,9 @@ continue_field(struct lang_r_record *record, const struct lines *lines, const ch
 		len--;
 	}
 	if (record->text.len - value + len > LANG_R_DCF_VALUE_MAX)
-		return pkg_error_set(err, PKG_E_TOO_LARGE, "line %zu: a value of more than %d bytes",
-			lines->number, LANG_R_DCF_VALUE_MAX);
+		return pkg_error_set(err, PKG_E_TOO_LARGE,
+			"line %zu: a value of more than %d bytes", lines->number,
+			LANG_R_DCF_VALUE_MAX);
 	pkg_buf_truncate(&record->text, record->text.len - 1);
 	if (record->text.len > value)
 		pkg_buf_add_char(&record->text, ' ');
@@ -108,8 +109,8 @@ continue_field(struct lang_r_record *record, const struct lines *lines, const ch
 }
 
 static int
-finish_record(struct lang_r_record *record, lang_r_record_fn *each, void *context,
-	struct pkg_error *err)
+finish_record(
+	struct lang_r_record *record, lang_r_record_fn *each, void *context, struct pkg_error *err)
 {
 	int rc = record->count > 0 ? each(context, record, err) : 0;
 
@@ -142,15 +143,16 @@ parse(struct lang_r_record *record, struct lines *lines, lang_r_record_fn *each,
 }
 
 int
-lang_r_dcf_parse(const char *text, size_t len, lang_r_record_fn *each, void *context,
-	struct pkg_error *err)
+lang_r_dcf_parse(
+	const char *text, size_t len, lang_r_record_fn *each, void *context, struct pkg_error *err)
 {
 	struct lang_r_record *record;
 	struct lines lines = { text, text + len, 0 };
 	int rc;
 
 	if (len > LANG_R_DCF_BYTES_MAX)
-		return pkg_error_set(err, PKG_E_TOO_LARGE, "more than %u bytes", LANG_R_DCF_BYTES_MAX);
+		return pkg_error_set(
+			err, PKG_E_TOO_LARGE, "more than %u bytes", LANG_R_DCF_BYTES_MAX);
 	if (len == 0)
 		return 0;
 	if (memchr(text, '\0', len))

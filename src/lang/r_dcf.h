@@ -23,6 +23,6 @@ const char *lang_r_record_get(const struct lang_r_record *record, const char *fi
 typedef int lang_r_record_fn(
 	void *context, const struct lang_r_record *record, struct pkg_error *err);
 /* The callback's -1 ends the reading; 1 ends it well. */
-int lang_r_dcf_parse(const char *text, size_t len, lang_r_record_fn *each, void *context,
-	struct pkg_error *err);
+int lang_r_dcf_parse(
+	const char *text, size_t len, lang_r_record_fn *each, void *context, struct pkg_error *err);
 #endif

@@ -41,14 +41,16 @@ take_name(const struct lang_r_record *record, struct lang_r_description *out, st
 }
 
 static int
-take_needs(const struct lang_r_record *record, struct lang_r_description *out, struct pkg_error *err)
+take_needs(
+	const struct lang_r_record *record, struct lang_r_description *out, struct pkg_error *err)
 {
 	static const char *const fields[] = { "Depends", "Imports", "LinkingTo" };
 
 	for (size_t i = 0; i < PKG_ARRAY_LEN(fields); i++) {
 		pkg_cleanup_error struct pkg_error why = { 0 };
 
-		if (lang_r_needs_parse(lang_r_record_get(record, fields[i]), &out->needs, &why) == 0)
+		if (lang_r_needs_parse(lang_r_record_get(record, fields[i]), &out->needs, &why) ==
+			0)
 			continue;
 		return pkg_error_set(
 			err, PKG_E_ARCHIVE, "%s: %s: %s", out->package, fields[i], why.message);
@@ -92,8 +94,8 @@ is_no(const char *value)
 }
 
 int
-lang_r_description_take(const struct lang_r_record *record, struct lang_r_description *out,
-	struct pkg_error *err)
+lang_r_description_take(
+	const struct lang_r_record *record, struct lang_r_description *out, struct pkg_error *err)
 {
 	const char *requirements = lang_r_record_get(record, "SystemRequirements");
 	const char *built = lang_r_record_get(record, "Built");
@@ -101,8 +103,8 @@ lang_r_description_take(const struct lang_r_record *record, struct lang_r_descri
 	if (take_name(record, out, err) < 0 || take_needs(record, out, err) < 0)
 		return -1;
 	if (requirements)
-		out->system_requirements = pkg_text_clean(
-			requirements, strlen(requirements), REQUIREMENTS_MAX, false);
+		out->system_requirements =
+			pkg_text_clean(requirements, strlen(requirements), REQUIREMENTS_MAX, false);
 	if (built)
 		take_built(built, out);
 	out->compiles = is_yes(lang_r_record_get(record, "NeedsCompilation"));
@@ -125,8 +127,8 @@ lang_r_description_parse(
 	if (lang_r_dcf_parse(text, len, take_first, out, &why) == 0 && out->package)
 		return 0;
 	lang_r_description_clear(out);
-	return pkg_error_set(err, PKG_E_ARCHIVE, "DESCRIPTION: %s",
-		why.message ? why.message : "it is empty");
+	return pkg_error_set(
+		err, PKG_E_ARCHIVE, "DESCRIPTION: %s", why.message ? why.message : "it is empty");
 }
 
 int

@@ -30,8 +30,8 @@ void lang_r_description_clear(struct lang_r_description *description);
 int lang_r_description_parse(
 	const char *text, size_t len, struct lang_r_description *out, struct pkg_error *err);
 /* From a record of an index, which has the same fields. */
-int lang_r_description_take(const struct lang_r_record *record, struct lang_r_description *out,
-	struct pkg_error *err);
+int lang_r_description_take(
+	const struct lang_r_record *record, struct lang_r_description *out, struct pkg_error *err);
 /* tree_fd/PATH/DESCRIPTION. */
 int lang_r_description_read(
 	int tree_fd, const char *path, struct lang_r_description *out, struct pkg_error *err);

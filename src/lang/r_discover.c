@@ -119,7 +119,8 @@ consider(struct search *search, const char *spelled, const char *origin, struct 
 
 /* Places that need not be there. */
 static int
-consider_if_there(struct search *search, const char *path, const char *origin, struct pkg_error *err)
+consider_if_there(
+	struct search *search, const char *path, const char *origin, struct pkg_error *err)
 {
 	return access(path, F_OK) == 0 ? consider(search, path, origin, err) : 0;
 }
@@ -184,8 +185,7 @@ search_everywhere(struct search *search, struct pkg_error *err)
 			return -1;
 	if (search_path(search, err) < 0 || search_opt(search, err) < 0)
 		return -1;
-	if (in_conda && in_conda[0] == '/' &&
-		consider_if_there(search, in_conda, "conda", err) < 0)
+	if (in_conda && in_conda[0] == '/' && consider_if_there(search, in_conda, "conda", err) < 0)
 		return -1;
 	for (size_t i = 0; i < PKG_ARRAY_LEN(system); i++)
 		if (consider_if_there(search, system[i], "system", err) < 0)
@@ -207,15 +207,17 @@ no_interpreter(const struct search *search, struct pkg_error *err)
 		pkg_autofree char *path =
 			pkg_text_clean(candidate->path, strlen(candidate->path), PATH_SHOWN, false);
 
-		pkg_buf_addf(&text, "%s%s (%s): %s", i ? "; " : "", path, candidate->origin, reasons);
+		pkg_buf_addf(
+			&text, "%s%s (%s): %s", i ? "; " : "", path, candidate->origin, reasons);
 	}
 	if (list->count == 0)
 		pkg_error_set(err, PKG_E_INTERPRETER, "no R was found");
 	else
-		pkg_error_set(err, PKG_E_INTERPRETER, "no R can be used%s%s: %s", *version ? " as R " : "",
-			version, pkg_buf_str(&text));
+		pkg_error_set(err, PKG_E_INTERPRETER, "no R can be used%s%s: %s",
+			*version ? " as R " : "", version, pkg_buf_str(&text));
 	return pkg_error_cure(err,
-		"install R %s%s (Debian: apt install r-base-core r-base-dev; rig: rig add release), or "
+		"install R %s%s (Debian: apt install r-base-core r-base-dev; rig: rig add "
+		"release), or "
 		"name one with --python PATH or r.interpreters; nothing is downloaded by itself",
 		*version ? version : search->lang->config->r_minimum, *version ? "" : " or newer");
 }

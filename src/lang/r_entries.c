@@ -107,8 +107,8 @@ take_entry(void *context, const struct lang_r_record *record, struct pkg_error *
 		(file && (strchr(file, '/') || !pkg_path_is_confined(file, strlen(file)))))
 		return 0;
 	if (reading->out->count >= LANG_R_ENTRIES_MAX)
-		return pkg_error_set(err, PKG_E_TOO_LARGE, "it lists more than %d packages",
-			LANG_R_ENTRIES_MAX);
+		return pkg_error_set(
+			err, PKG_E_TOO_LARGE, "it lists more than %d packages", LANG_R_ENTRIES_MAX);
 	entry = add_entry(reading->out);
 	entry->name = pkg_xstrdup(name);
 	entry->version = pkg_xstrdup(version);
@@ -161,7 +161,8 @@ lang_r_archive_versions(const char *html, size_t len, const char *name, struct p
 			version_len--;
 		one = pkg_xstrndup(version, version_len);
 		if ((at == text || strchr("\"'/>= \n", at[-1])) && lang_r_version_is(one, false) &&
-			strncmp(version + version_len, ".tar.gz", 7) == 0 && !pkg_argv_has(out, one))
+			strncmp(version + version_len, ".tar.gz", 7) == 0 &&
+			!pkg_argv_has(out, one))
 			pkg_argv_add(out, one);
 		at = version;
 	}

@@ -66,13 +66,14 @@ missing_header(const struct lang_r_failure *failure, struct pkg_error *err)
 		header = pkg_text_clean(start, (size_t)(end - start), HEADER_MAX, false);
 		cure = failure->sysreqs ? lang_r_sysreqs_cure(failure->sysreqs, header) : NULL;
 		pkg_error_set(err, PKG_E_BUILD_HEADER,
-			"%s does not compile: the header '%s' is not there", failure->label, header);
+			"%s does not compile: the header '%s' is not there", failure->label,
+			header);
 		if (cure)
 			return pkg_error_cure(err, "install what has the header: %s", cure);
 		if (failure->system_note)
 			return pkg_error_cure(err, "%s", failure->system_note);
-		return pkg_error_cure(err, "install the system's development package that has '%s'",
-			header);
+		return pkg_error_cure(
+			err, "install the system's development package that has '%s'", header);
 	}
 	return 0;
 }
@@ -80,7 +81,8 @@ missing_header(const struct lang_r_failure *failure, struct pkg_error *err)
 static int
 missing_compiler(const struct lang_r_failure *failure, struct pkg_error *err)
 {
-	static const char *const tools[] = { "gcc", "g++", "cc", "c++", "gfortran", "make", "clang" };
+	static const char *const tools[] = { "gcc", "g++", "cc", "c++", "gfortran", "make",
+		"clang" };
 	static const char *const ends[] = { ": not found", ": No such file or directory",
 		": command not found" };
 
@@ -92,10 +94,11 @@ missing_compiler(const struct lang_r_failure *failure, struct pkg_error *err)
 
 			if (!find_line(failure, parts, 1, &len))
 				continue;
-			pkg_error_set(err, PKG_E_BUILD_COMPILER, "%s does not compile: there is no %s",
-				failure->label, tools[i]);
-			return pkg_error_cure(err, "Debian: apt-get install r-base-dev; Fedora: dnf "
-						   "install R-core-devel");
+			pkg_error_set(err, PKG_E_BUILD_COMPILER,
+				"%s does not compile: there is no %s", failure->label, tools[i]);
+			return pkg_error_cure(err,
+				"Debian: apt-get install r-base-dev; Fedora: dnf "
+				"install R-core-devel");
 		}
 	return 0;
 }
@@ -108,10 +111,13 @@ static const struct telling {
 	const char *what;
 } tellings[] = {
 	{ { "No space left on device" }, 1, PKG_E_DISK_FULL, "the disk is full" },
-	{ { "Could not resolve host" }, 1, PKG_E_BUILD, "its build wants the network, which builds do not have" },
-	{ { "cannot open URL" }, 1, PKG_E_BUILD, "its build wants the network, which builds do not have" },
+	{ { "Could not resolve host" }, 1, PKG_E_BUILD,
+		"its build wants the network, which builds do not have" },
+	{ { "cannot open URL" }, 1, PKG_E_BUILD,
+		"its build wants the network, which builds do not have" },
 	{ { "configure: error: " }, 1, PKG_E_BUILD, "its configure script ends" },
-	{ { "ERROR: dependenc", "not available" }, 2, PKG_E_BUILD, "a package that it needs is not there" },
+	{ { "ERROR: dependenc", "not available" }, 2, PKG_E_BUILD,
+		"a package that it needs is not there" },
 	{ { "cannot find -l" }, 1, PKG_E_BUILD, "a library that it links to is not there" },
 	{ { ": error: " }, 1, PKG_E_BUILD, "it does not compile" },
 	{ { "undefined reference to" }, 1, PKG_E_BUILD, "it does not link" },
@@ -152,8 +158,9 @@ lang_r_explain(const struct lang_r_failure *failure, struct pkg_error *err)
 		told(failure, err) < 0)
 		return -1;
 	tail = pkg_text_tail(failure->log, failure->log_len, TAIL_SHOWN);
-	return pkg_error_set(err, PKG_E_BUILD, "%s cannot be built: exit status %d; its last words: %s",
-		failure->label, failure->status, *tail ? tail : "none");
+	return pkg_error_set(err, PKG_E_BUILD,
+		"%s cannot be built: exit status %d; its last words: %s", failure->label,
+		failure->status, *tail ? tail : "none");
 }
 
 bool

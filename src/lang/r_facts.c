@@ -25,8 +25,9 @@ one_line(const char *line, size_t len, lang_r_line_fn *each, void *context, stru
 		const char *tab = line < end ? memchr(line, '\t', (size_t)(end - line)) : NULL;
 		const char *stop = tab && i + 1 < LANG_R_LINE_FIELDS ? tab : end;
 
-		owned[i] = line < end ? pkg_text_clean(line, (size_t)(stop - line), FIELD_MAX, false)
-				      : pkg_xstrdup("");
+		owned[i] = line < end
+			? pkg_text_clean(line, (size_t)(stop - line), FIELD_MAX, false)
+			: pkg_xstrdup("");
 		fields[i] = owned[i];
 		line = stop < end ? stop + 1 : end;
 	}
@@ -103,11 +104,12 @@ add_fact(void *context, const char *const fields[LANG_R_LINE_FIELDS], struct pkg
 	if (!fact)
 		return 0;
 	if (fact->path) {
-		pkg_autofree char *normal = fields[1][0] == '/' ? pkg_path_normalize(fields[1]) : NULL;
+		pkg_autofree char *normal =
+			fields[1][0] == '/' ? pkg_path_normalize(fields[1]) : NULL;
 
 		if (!normal || strcmp(normal, "/") == 0)
-			return pkg_error_set(err, PKG_E_INVALID, "its '%s' is no absolute path: '%s'",
-				fact->name, fields[1]);
+			return pkg_error_set(err, PKG_E_INVALID,
+				"its '%s' is no absolute path: '%s'", fact->name, fields[1]);
 	}
 	if (!fact->list) {
 		pkg_json_set_str(facts, fact->name, fields[1]);
@@ -204,21 +206,23 @@ lang_r_describe(struct json_object *facts)
 /* --- judgement --- */
 
 void
-lang_r_accept(struct json_object *facts, const char *minimum, const char *home,
-	struct pkg_argv *reasons)
+lang_r_accept(
+	struct json_object *facts, const char *minimum, const char *home, struct pkg_argv *reasons)
 {
 	const char *base = lang_r_base(facts);
 	const char *loads = pkg_json_str_or(facts, "loads", "");
 
 	if (strcmp(pkg_json_str_or(facts, "os", ""), "unix") != 0)
-		pkg_argv_addf(reasons, "it is for '%s', not for unix", pkg_json_str_or(facts, "os", ""));
+		pkg_argv_addf(
+			reasons, "it is for '%s', not for unix", pkg_json_str_or(facts, "os", ""));
 	if (lang_r_version_compare(lang_r_version(facts), minimum) < 0)
-		pkg_argv_addf(reasons, "it is R %s, older than %s (r.minimum)", lang_r_version(facts),
-			minimum);
+		pkg_argv_addf(reasons, "it is R %s, older than %s (r.minimum)",
+			lang_r_version(facts), minimum);
 	if (strcmp(loads, "yes") != 0)
 		pkg_argv_addf(reasons, "its own packages do not load: %s", loads);
 	if (!pkg_path_contains("/usr", base) && pkg_path_is_broad(base, home))
-		pkg_argv_addf(reasons, "its directory '%s' is too broad to be shown in a sandbox", base);
+		pkg_argv_addf(
+			reasons, "its directory '%s' is too broad to be shown in a sandbox", base);
 	if (!pkg_path_contains("/usr", lang_r_home(facts)) &&
 		!pkg_path_contains(base, lang_r_home(facts)))
 		pkg_argv_addf(reasons, "its R_HOME '%s' is not below its directory '%s'",

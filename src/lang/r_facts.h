@@ -33,6 +33,6 @@ const char *lang_r_library(struct json_object *facts); /* of base and recommende
 void lang_r_sites(struct json_object *facts, struct pkg_argv *out); /* site libraries; appended */
 char *lang_r_describe(struct json_object *facts); /* "R 4.2.2 (/usr/bin/R)": given */
 /* Reasons against it are appended. home: of the user whose files must not be shown, or NULL. */
-void lang_r_accept(struct json_object *facts, const char *minimum, const char *home,
-	struct pkg_argv *reasons);
+void lang_r_accept(
+	struct json_object *facts, const char *minimum, const char *home, struct pkg_argv *reasons);
 #endif

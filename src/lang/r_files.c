@@ -19,17 +19,19 @@
 struct lang_r_files {
 	struct lang_context *lang;
 	const struct pkg_argv *credentials;
+	const char *agent;
 	struct lang_r_file **items; /* owned */
 	size_t count;
 };
 
 struct lang_r_files *
-lang_r_files_new(struct lang_context *lang, const struct pkg_argv *credentials)
+lang_r_files_new(struct lang_context *lang, const struct pkg_argv *credentials, const char *agent)
 {
 	struct lang_r_files *files = pkg_xcalloc(1, sizeof(*files));
 
 	files->lang = lang;
 	files->credentials = credentials;
+	files->agent = agent;
 	return files;
 }
 
@@ -123,9 +125,11 @@ static char *
 pin_path(const struct lang_r_files *files, const struct lang_r_entry *entry)
 {
 	pkg_autofree char *url = pkg_url_redact(entry->url);
+	pkg_autofree char *identity =
+		pkg_xasprintf("%s\n%s", url, files->agent ? files->agent : "");
 	char hex[PKG_SHA256_HEX];
 
-	pkg_sha256_hex(url, strlen(url), hex);
+	pkg_sha256_hex(identity, strlen(identity), hex);
 	return pkg_path_joinf(files->lang->home->state, "r-pins/%.2s/%s.json", hex, hex);
 }
 
@@ -133,11 +137,12 @@ static int
 changed(const struct lang_r_entry *entry, const char *path, struct pkg_error *err)
 {
 	pkg_error_set(err, PKG_E_HASH,
-		"%s is another file than the one that was fetched before: its repository changed it "
+		"%s is another file than the one that was fetched before: its repository changed "
+		"it "
 		"under the same version",
 		entry->file);
-	return pkg_error_cure(err,
-		"ask the repository's owner why; to accept the new file remove '%s'", path);
+	return pkg_error_cure(
+		err, "ask the repository's owner why; to accept the new file remove '%s'", path);
 }
 
 /* What is known of the file: *sha256 given, NULL when nothing is. */
@@ -207,7 +212,8 @@ md5_of(int fd, char out[MD5_HEX], struct pkg_error *err)
 
 /* A file that is new to us, against the index; then it is pinned. */
 static int
-check_and_pin(const struct lang_r_files *files, const struct lang_r_file *file, struct pkg_error *err)
+check_and_pin(
+	const struct lang_r_files *files, const struct lang_r_file *file, struct pkg_error *err)
 {
 	pkg_autofd int fd = fetch_cas_get(files->lang->cas, file->sha256, NULL, err);
 	char md5[MD5_HEX] = "";
@@ -215,7 +221,8 @@ check_and_pin(const struct lang_r_files *files, const struct lang_r_file *file, 
 	if (fd < 0 || md5_of(fd, md5, err) < 0)
 		return pkg_error_prefix(err, "%s", file->entry->file);
 	if (file->entry->md5 && strcmp(md5, file->entry->md5) != 0)
-		return pkg_error_set(err, PKG_E_HASH, "%s has the MD5 %s, where its repository's index says %s",
+		return pkg_error_set(err, PKG_E_HASH,
+			"%s has the MD5 %s, where its repository's index says %s",
 			file->entry->file, md5, file->entry->md5);
 	return write_pin(files, file, md5, err);
 }
@@ -241,7 +248,8 @@ drop_last(struct lang_r_files *files, size_t kept)
 static int
 fetch_missing(struct lang_r_files *files, size_t first, struct pkg_error *err)
 {
-	struct fetch_options options = lang_r_fetch_options(files->lang, files->credentials);
+	struct fetch_options options =
+		lang_r_fetch_options(files->lang, files->credentials, files->agent);
 	size_t count = files->count - first;
 	pkg_autofree struct fetch_item *items = pkg_xcalloc(count + 1, sizeof(*items));
 	pkg_autofree struct lang_r_file **whose = pkg_xcalloc(count + 1, sizeof(*whose));
@@ -278,19 +286,20 @@ describe(struct lang_r_files *files, struct lang_r_file *file, struct pkg_error 
 {
 	const struct lang_r_entry *entry = file->entry;
 
-	if (lang_r_files_describe(files->lang, file->sha256, entry->name, &file->description, err) < 0)
+	if (lang_r_files_describe(files->lang, file->sha256, entry->name, &file->description, err) <
+		0)
 		return -1;
 	if (strcmp(file->description.package, entry->name) != 0 ||
 		strcmp(file->description.version, entry->version) != 0)
 		return pkg_error_set(err, PKG_E_ARCHIVE, "%s holds %s %s, where %s %s was offered",
-			entry->file, file->description.package, file->description.version, entry->name,
-			entry->version);
+			entry->file, file->description.package, file->description.version,
+			entry->name, entry->version);
 	return 0;
 }
 
 int
-lang_r_files_get(struct lang_r_files *files, const struct lang_r_entry *const *entries, size_t count,
-	struct pkg_error *err)
+lang_r_files_get(struct lang_r_files *files, const struct lang_r_entry *const *entries,
+	size_t count, struct pkg_error *err)
 {
 	size_t first = files->count;
 

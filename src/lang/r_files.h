@@ -20,8 +20,9 @@ struct lang_r_file {
 };
 
 struct lang_r_files;
-/* credentials: borrowed; URLs with userinfo. */
-struct lang_r_files *lang_r_files_new(struct lang_context *lang, const struct pkg_argv *credentials);
+/* credentials, agent: as lang_r_fetch_options() takes them; borrowed. */
+struct lang_r_files *lang_r_files_new(
+	struct lang_context *lang, const struct pkg_argv *credentials, const char *agent);
 void lang_r_files_free(struct lang_r_files *files);
 PKG_DEFINE_CLEANUP(struct lang_r_files, lang_r_files_free)
 /* Fetches what is missing, all at once. */

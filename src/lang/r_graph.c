@@ -84,8 +84,8 @@ static int add_needs(const struct lang_env *env, const struct lang_r_units *unit
 	struct lang_r_unit *unit, const struct lang_r_needs *needs, struct pkg_error *err);
 
 static int
-add_installed(const struct lang_env *env, const struct lang_r_units *units, struct lang_r_unit *unit,
-	const char *name, struct pkg_error *err)
+add_installed(const struct lang_env *env, const struct lang_r_units *units,
+	struct lang_r_unit *unit, const char *name, struct pkg_error *err)
 {
 	lang_cleanup_r_description struct lang_r_description description = { 0 };
 	pkg_autofree char *path = find_installed(env, name, &description);
@@ -113,7 +113,8 @@ add_needs(const struct lang_env *env, const struct lang_r_units *units, struct l
 		const char *name = needs->items[i].name;
 		long number;
 
-		if (strcmp(name, "R") == 0 || strcmp(name, unit->dist->name) == 0 || has_dep(unit, name))
+		if (strcmp(name, "R") == 0 || strcmp(name, unit->dist->name) == 0 ||
+			has_dep(unit, name))
 			continue;
 		if (unit->dep_count >= DEPS_MAX)
 			return pkg_error_set(err, PKG_E_TOO_LARGE, "%s needs more than %d packages",

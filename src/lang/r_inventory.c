@@ -65,7 +65,8 @@ add_package(struct listing *listing, const char *const *fields)
 }
 
 static int
-add_line(void *context, const char *const fields[LANG_R_LINE_FIELDS], PKG_UNUSED struct pkg_error *err)
+add_line(void *context, const char *const fields[LANG_R_LINE_FIELDS],
+	PKG_UNUSED struct pkg_error *err)
 {
 	struct listing *listing = context;
 	pkg_autofree char *own = NULL;
@@ -97,9 +98,11 @@ lang_r_inventory_parse(const char *text, size_t len, const char *prefix,
 		return -1;
 	if (!listing.own_first)
 		return pkg_error_set(err, PKG_E_VERIFY,
-			"the first library of the environment's R is not '%s/" LANG_R_LIBRARY "'", prefix);
+			"the first library of the environment's R is not '%s/" LANG_R_LIBRARY "'",
+			prefix);
 	if (!listing.ended)
-		return pkg_error_set(err, PKG_E_VERIFY, "what the environment's R printed is no inventory");
+		return pkg_error_set(
+			err, PKG_E_VERIFY, "what the environment's R printed is no inventory");
 	store_package_list_sort(out);
 	return 0;
 }

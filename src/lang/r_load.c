@@ -79,7 +79,8 @@ struct loading {
 };
 
 static int
-note_load(void *context, const char *const fields[LANG_R_LINE_FIELDS], PKG_UNUSED struct pkg_error *err)
+note_load(void *context, const char *const fields[LANG_R_LINE_FIELDS],
+	PKG_UNUSED struct pkg_error *err)
 {
 	struct loading *loading = context;
 
@@ -140,14 +141,16 @@ judge_load(const struct lang_resolution *resolution, const struct pkg_argv *name
 }
 
 static int
-load(struct lang_context *lang, const struct lang_env *env, const struct lang_resolution *resolution,
-	const struct pkg_argv *names, struct pkg_error *err)
+load(struct lang_context *lang, const struct lang_env *env,
+	const struct lang_resolution *resolution, const struct pkg_argv *names,
+	struct pkg_error *err)
 {
 	pkg_cleanup_run struct pkg_run run = PKG_RUN_INIT;
 	struct loading loading = { .loaded = pkg_argv_new() };
 	int rc = -1;
 
-	if (lang_r_script(lang, SANDBOX_VERIFY, env, env->facts, "load.R", names, NULL, &run, err) < 0)
+	if (lang_r_script(lang, SANDBOX_VERIFY, env, env->facts, "load.R", names, NULL, &run, err) <
+		0)
 		pkg_error_prefix(err, "load the new packages");
 	else if (lang_r_lines(pkg_buf_str(&run.out), run.out.len, note_load, &loading, err) == 0)
 		rc = judge_load(resolution, names, &run, &loading, err);

@@ -13,7 +13,8 @@
 /* --- renv.lock --- */
 
 static int
-add_locked(struct json_object *row, const char *key, struct pkg_argv *requirements, struct pkg_error *err)
+add_locked(struct json_object *row, const char *key, struct pkg_argv *requirements,
+	struct pkg_error *err)
 {
 	pkg_autofree char *shown = pkg_text_clean(key, strlen(key), 80, false);
 	const char *name = pkg_json_str_or(row, "Package", key);
@@ -25,7 +26,8 @@ add_locked(struct json_object *row, const char *key, struct pkg_argv *requiremen
 			"'%s' of the lock file has no name and version that are ones", shown);
 	if (strcmp(source, "Repository") != 0 && strcmp(source, "Bioconductor") != 0)
 		return pkg_error_set(err, PKG_E_UNSUPPORTED,
-			"'%s' of the lock file comes from %.40s, not from a repository", shown, source);
+			"'%s' of the lock file comes from %.40s, not from a repository", shown,
+			source);
 	pkg_argv_addf(requirements, "%s@%s", name, version);
 	return 0;
 }
@@ -53,12 +55,13 @@ parse_lock(const char *text, size_t len, struct pkg_argv *requirements, struct p
 	if (!lock)
 		return -1;
 	if (!json_object_is_type(packages, json_type_object))
-		return pkg_error_set(err, PKG_E_REQUIREMENT, "it is no renv.lock: it has no Packages");
+		return pkg_error_set(
+			err, PKG_E_REQUIREMENT, "it is no renv.lock: it has no Packages");
 	json_object_object_foreach(packages, key, row)
 	{
 		if (!json_object_is_type(row, json_type_object))
-			return pkg_error_set(
-				err, PKG_E_REQUIREMENT, "it is no renv.lock: a package is no object");
+			return pkg_error_set(err, PKG_E_REQUIREMENT,
+				"it is no renv.lock: a package is no object");
 		if (add_locked(row, key, requirements, err) < 0)
 			return -1;
 	}
@@ -113,13 +116,14 @@ parse_lines(const char *text, size_t len, struct pkg_argv *requirements, struct 
 }
 
 int
-lang_r_lock_parse(const char *text, size_t len, struct pkg_argv *requirements, struct pkg_argv *repos,
-	struct pkg_error *err)
+lang_r_lock_parse(const char *text, size_t len, struct pkg_argv *requirements,
+	struct pkg_argv *repos, struct pkg_error *err)
 {
 	size_t blank = 0;
 
 	if (len > LANG_R_LOCK_MAX)
-		return pkg_error_set(err, PKG_E_TOO_LARGE, "it is longer than %d bytes", LANG_R_LOCK_MAX);
+		return pkg_error_set(
+			err, PKG_E_TOO_LARGE, "it is longer than %d bytes", LANG_R_LOCK_MAX);
 	while (blank < len && strchr(" \t\r\n", text[blank]))
 		blank++;
 	return blank < len && text[blank] == '{' ? parse_lock(text, len, requirements, repos, err)

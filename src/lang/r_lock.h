@@ -23,6 +23,5 @@ struct lang_r_locked {
 	const char *repo; /* URL; NULL: not known */
 };
 /* A renv.lock. Given. */
-char *lang_r_lock_write(
-	const char *r_version, const struct lang_r_locked *packages, size_t count);
+char *lang_r_lock_write(const char *r_version, const struct lang_r_locked *packages, size_t count);
 #endif

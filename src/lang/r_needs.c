@@ -51,7 +51,8 @@ lang_r_dependents(const struct lang_env *env, const struct store_package_list *p
 		if (lang_r_installed_read(env, package, &description, NULL) < 0) {
 			pkg_error_set(err, PKG_E_ENV_BROKEN,
 				"what %s needs cannot be read from its DESCRIPTION", package->name);
-			return pkg_error_cure(err, "rebuild it from its history: pkg env repair -l r %s",
+			return pkg_error_cure(err,
+				"rebuild it from its history: pkg env repair -l r %s",
 				pkg_path_base(env->prefix));
 		}
 		for (size_t j = 0; j < description.needs.count; j++)
@@ -106,8 +107,9 @@ lang_r_satisfied(const struct lang_env *env, const struct store_package_list *pa
 		return false;
 	package = store_package_find(packages, need.name);
 	if (package && package->owned) {
-		const struct store_package_list one = { .items = (struct store_package *)(uintptr_t)package,
-			.count = 1 };
+		const struct store_package_list one = {
+			.items = (struct store_package *)(uintptr_t)package, .count = 1
+		};
 
 		if (lang_r_check(env, &one, false, NULL) < 0)
 			return false;

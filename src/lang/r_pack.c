@@ -54,12 +54,14 @@ strange(const struct sealing *sealing, const char *path, const char *what, struc
 static int
 seal_file(struct sealing *sealing, const char *path, const struct stat *st, struct pkg_error *err)
 {
-	pkg_autofd int fd = pkg_file_open_beneath(sealing->root, path, O_RDONLY | O_NONBLOCK, 0, err);
+	pkg_autofd int fd =
+		pkg_file_open_beneath(sealing->root, path, O_RDONLY | O_NONBLOCK, 0, err);
 	char hex[PKG_SHA256_HEX], text[LANG_RECORD_SHA256 + 1];
 	unsigned char digest[PKG_SHA256_BYTES];
 
 	/* Never more than these bits, whatever the package gave itself. */
-	if (fd < 0 || fchmod(fd, st->st_mode & 0100 ? 0555 : 0444) < 0 || pkg_sha256_fd(fd, hex, err) < 0)
+	if (fd < 0 || fchmod(fd, st->st_mode & 0100 ? 0555 : 0444) < 0 ||
+		pkg_sha256_fd(fd, hex, err) < 0)
 		return strange(sealing, path, "which cannot be read", err);
 	for (size_t i = 0; i < PKG_SHA256_BYTES; i++) {
 		const char pair[] = { hex[2 * i], hex[2 * i + 1], '\0' };

@@ -12,6 +12,7 @@
 #include "core/text.h"
 #include "core/url.h"
 #include "fetch/query.h"
+#include "lang/r_facts.h"
 #include "lang/r_version.h"
 
 #define INDEX_BYTES_MAX (64 * 1024 * 1024) /* as it is served */
@@ -32,6 +33,7 @@ struct repo {
 
 struct lang_r_packages {
 	struct lang_context *lang;
+	const char *agent;
 	struct pkg_argv *credentials;
 	struct repo *repos;
 	size_t count;
@@ -40,7 +42,8 @@ struct lang_r_packages {
 };
 
 struct fetch_options
-lang_r_fetch_options(const struct lang_context *lang, const struct pkg_argv *credentials)
+lang_r_fetch_options(
+	const struct lang_context *lang, const struct pkg_argv *credentials, const char *agent)
 {
 	const struct policy_config *config = lang->config;
 
@@ -50,11 +53,24 @@ lang_r_fetch_options(const struct lang_context *lang, const struct pkg_argv *cre
 		.max_bytes = config->fetch_max_bytes,
 		.ca_bundle = config->network_ca_bundle,
 		.credentials = credentials,
+		.user_agent = agent,
 		.cancel_fd = lang->cancel_fd,
 		.allow = lang->allow,
 		.progress = lang->transfer,
 		.context = lang->context,
 	};
+}
+
+char *
+lang_r_agent(struct json_object *facts, const struct pkg_argv *repos)
+{
+	const char *version = lang_r_version(facts);
+
+	for (size_t i = 0; i < repos->count; i++)
+		if (strstr(repos->items[i], "/__linux__/"))
+			return pkg_xasprintf("R/%s R (%s %s %s linux-gnu)", version, version,
+				lang_r_platform(facts), pkg_json_str_or(facts, "arch", ""));
+	return NULL;
 }
 
 /* --- kept indexes --- */
@@ -64,7 +80,8 @@ read_etag(struct repo *repo)
 {
 	pkg_autofree char *head = pkg_xasprintf("%s.json", repo->cached);
 	pkg_autofree char *body = pkg_xasprintf("%s.body", repo->cached);
-	pkg_cleanup(pkg_json_put) struct json_object *kept = pkg_json_read_file(head, HEAD_MAX, NULL);
+	pkg_cleanup(pkg_json_put) struct json_object *kept =
+		pkg_json_read_file(head, HEAD_MAX, NULL);
 	struct stat st;
 
 	/* The body's own size says that both belong together. */
@@ -88,7 +105,8 @@ keep(const struct repo *repo, const struct fetch_query *query)
 	pkg_json_set_str(json, "etag", query->new_etag);
 	pkg_json_set_int(json, "size", (int64_t)query->body.len);
 	text = pkg_json_line(json);
-	if (pkg_file_write(body, pkg_buf_str(&query->body), query->body.len, 0600, false, NULL) == 0)
+	if (pkg_file_write(body, pkg_buf_str(&query->body), query->body.len, 0600, false, NULL) ==
+		0)
 		(void)pkg_file_write(head, text, strlen(text), 0600, false, NULL);
 }
 
@@ -98,7 +116,8 @@ keep(const struct repo *repo, const struct fetch_query *query)
 static int
 inflate_all(const char *data, size_t len, struct pkg_buf *out, struct pkg_error *err)
 {
-	z_stream stream = { .next_in = (unsigned char *)(uintptr_t)data, .avail_in = (unsigned int)len };
+	z_stream stream = { .next_in = (unsigned char *)(uintptr_t)data,
+		.avail_in = (unsigned int)len };
 	unsigned char chunk[64 * 1024];
 	int rc = Z_OK;
 
@@ -112,7 +131,8 @@ inflate_all(const char *data, size_t len, struct pkg_buf *out, struct pkg_error 
 	}
 	(void)inflateEnd(&stream);
 	if (rc != Z_STREAM_END)
-		return pkg_error_set(err, PKG_E_INDEX_STATUS, "its PACKAGES.gz is damaged or too large");
+		return pkg_error_set(
+			err, PKG_E_INDEX_STATUS, "its PACKAGES.gz is damaged or too large");
 	return 0;
 }
 
@@ -166,7 +186,8 @@ take_answer(struct repo *repo, size_t number, struct pkg_error *err)
 		pkg_error_set(err, PKG_E_INDEX_STATUS,
 			"'%s' is no repository of R packages: it has no src/contrib/PACKAGES",
 			repo->shown);
-		return pkg_error_cure(err, "r.repos and --repo name what stands before /src/contrib");
+		return pkg_error_cure(
+			err, "r.repos and --repo name what stands before /src/contrib");
 	}
 	if (query->error.kind != PKG_E_NONE) {
 		pkg_error_move(err, &query->error);
@@ -184,10 +205,12 @@ take_answer(struct repo *repo, size_t number, struct pkg_error *err)
 }
 
 static int
-init_repo(struct lang_r_packages *packages, struct repo *repo, const char *url, struct pkg_error *err)
+init_repo(
+	struct lang_r_packages *packages, struct repo *repo, const char *url, struct pkg_error *err)
 {
 	pkg_cleanup_url struct pkg_url parsed = { 0 };
 	size_t len = strlen(url);
+	pkg_autofree char *identity = NULL;
 	char hex[PKG_SHA256_HEX];
 
 	if (pkg_url_parse(url, &parsed, err) < 0)
@@ -196,7 +219,9 @@ init_repo(struct lang_r_packages *packages, struct repo *repo, const char *url, 
 		len--;
 	repo->url = pkg_xstrndup(url, len);
 	repo->shown = pkg_url_redact(repo->url);
-	pkg_sha256_hex(repo->url, strlen(repo->url), hex);
+	/* One address has another answer for each R. */
+	identity = pkg_xasprintf("%s\n%s", repo->url, packages->agent ? packages->agent : "");
+	pkg_sha256_hex(identity, strlen(identity), hex);
 	repo->cached = pkg_path_joinf(packages->lang->home->cache, "http/r-%s", hex);
 	read_etag(repo);
 	return 0;
@@ -205,7 +230,8 @@ init_repo(struct lang_r_packages *packages, struct repo *repo, const char *url, 
 static int
 fetch_indexes(struct lang_r_packages *packages, struct pkg_error *err)
 {
-	struct fetch_options options = lang_r_fetch_options(packages->lang, packages->credentials);
+	struct fetch_options options =
+		lang_r_fetch_options(packages->lang, packages->credentials, packages->agent);
 	pkg_cleanup(fetch_queries_free) struct fetch_queries *queries = NULL;
 
 	options.progress = NULL;
@@ -229,13 +255,14 @@ fetch_indexes(struct lang_r_packages *packages, struct pkg_error *err)
 }
 
 struct lang_r_packages *
-lang_r_packages_open(
-	struct lang_context *lang, const struct pkg_argv *repos, struct pkg_error *err)
+lang_r_packages_open(struct lang_context *lang, const struct pkg_argv *repos, const char *agent,
+	struct pkg_error *err)
 {
 	pkg_cleanup(lang_r_packages_free) struct lang_r_packages *packages =
 		pkg_xcalloc(1, sizeof(*packages));
 
 	packages->lang = lang;
+	packages->agent = agent;
 	packages->credentials = pkg_argv_dup(repos);
 	if (repos->count == 0 || repos->count > LANG_R_REPOS_MAX) {
 		pkg_error_set(err, PKG_E_INVALID, "%zu repositories are named; 1 to %d are wanted",
@@ -293,8 +320,8 @@ lang_r_packages_repo(const struct lang_r_packages *packages, size_t repo)
 }
 
 const struct lang_r_entry *
-lang_r_packages_find(const struct lang_r_packages *packages, size_t repo, const char *name,
-	size_t *count)
+lang_r_packages_find(
+	const struct lang_r_packages *packages, size_t repo, const char *name, size_t *count)
 {
 	const struct lang_r_entries *entries = &packages->repos[repo].entries;
 	size_t low = 0, high = entries->count;
@@ -325,8 +352,8 @@ lang_r_packages_near(const struct lang_r_packages *packages, const char *name)
 
 		for (size_t j = 0; j < entries->count; j++) {
 			const char *other = entries->items[j].name;
-			size_t distance = strcasecmp(other, name) == 0 ? 0
-										: pkg_text_distance(other, name);
+			size_t distance =
+				strcasecmp(other, name) == 0 ? 0 : pkg_text_distance(other, name);
 
 			if (distance < best && (distance == 0 || strlen(name) > 3)) {
 				best = distance;
@@ -341,7 +368,8 @@ int
 lang_r_packages_archived(struct lang_r_packages *packages, size_t repo, const char *name,
 	struct pkg_argv *versions, struct pkg_error *err)
 {
-	struct fetch_options options = lang_r_fetch_options(packages->lang, packages->credentials);
+	struct fetch_options options =
+		lang_r_fetch_options(packages->lang, packages->credentials, packages->agent);
 	pkg_autofree char *url =
 		pkg_xasprintf("%s/src/contrib/Archive/%s/", packages->repos[repo].url, name);
 	pkg_cleanup_buf struct pkg_buf page = { 0 };

@@ -27,8 +27,9 @@ struct lang_r_entry {
 };
 
 struct lang_r_packages;
-struct lang_r_packages *lang_r_packages_open(
-	struct lang_context *lang, const struct pkg_argv *repos, struct pkg_error *err);
+/* agent: what to call ourselves; borrowed; NULL: the fetcher's own name. */
+struct lang_r_packages *lang_r_packages_open(struct lang_context *lang,
+	const struct pkg_argv *repos, const char *agent, struct pkg_error *err);
 void lang_r_packages_free(struct lang_r_packages *packages);
 PKG_DEFINE_CLEANUP(struct lang_r_packages, lang_r_packages_free)
 
@@ -36,8 +37,8 @@ size_t lang_r_packages_repos(const struct lang_r_packages *packages);
 /* Without userinfo. Borrowed. */
 const char *lang_r_packages_repo(const struct lang_r_packages *packages, size_t repo);
 /* The entries of that name in one repository, newest first; *count 0: it has none. */
-const struct lang_r_entry *lang_r_packages_find(const struct lang_r_packages *packages, size_t repo,
-	const char *name, size_t *count);
+const struct lang_r_entry *lang_r_packages_find(
+	const struct lang_r_packages *packages, size_t repo, const char *name, size_t *count);
 /* A name that is there and looks like this one: other case, or a letter off. Borrowed, NULL. */
 const char *lang_r_packages_near(const struct lang_r_packages *packages, const char *name);
 /* Versions in the repository's archive, newest first, appended; none when it has no listing of the name. */
@@ -49,7 +50,10 @@ const struct lang_r_entry *lang_r_packages_archive_entry(
 
 /* How this job fetches; credentials: URLs with userinfo. */
 struct fetch_options lang_r_fetch_options(
-	const struct lang_context *lang, const struct pkg_argv *credentials);
+	const struct lang_context *lang, const struct pkg_argv *credentials, const char *agent);
+/* Repositories that serve built packages for Linux distributions ("/__linux__/" in their URL) give them to whoever says
+ * which R it has. NULL: none of them does. Given. */
+char *lang_r_agent(struct json_object *facts, const struct pkg_argv *repos);
 
 /* --- apart, for tests --- */
 /* The text of an index; url: of its repository. Entries are appended, sorted by lang_r_entries_sort(). */
@@ -62,6 +66,5 @@ int lang_r_entries_parse(const char *text, size_t len, const char *url, size_t r
 	struct lang_r_entries *out, struct pkg_error *err);
 void lang_r_entries_clear(struct lang_r_entries *entries);
 /* Versions of `name` that the links of a directory's page name, newest first. */
-void lang_r_archive_versions(
-	const char *html, size_t len, const char *name, struct pkg_argv *out);
+void lang_r_archive_versions(const char *html, size_t len, const char *name, struct pkg_argv *out);
 #endif

@@ -78,8 +78,8 @@ check_needs(const struct lang_r_problem *problem, const struct lang_r_solution *
 
 /* A library built for another R would be loaded by this one. */
 static int
-check_built(const struct lang_r_problem *problem, const struct lang_r_node *node,
-	struct pkg_error *err)
+check_built(
+	const struct lang_r_problem *problem, const struct lang_r_node *node, struct pkg_error *err)
 {
 	const struct lang_r_description *description = description_of(problem, node);
 	const char *version = lang_r_version(problem->env->facts);
@@ -90,8 +90,8 @@ check_built(const struct lang_r_problem *problem, const struct lang_r_node *node
 	if (lang_r_version_minor(description->built_r) == len &&
 		strncmp(description->built_r, version, len) == 0 &&
 		(!*description->built_platform ||
-			strcmp(description->built_platform,
-				lang_r_platform(problem->env->facts)) == 0))
+			strcmp(description->built_platform, lang_r_platform(problem->env->facts)) ==
+				0))
 		return 0;
 	return pkg_error_set(err, PKG_E_NO_SUCH_VERSION,
 		"%s was built for R %s on '%s', and this is R %s on '%s'", node->taken->file,
@@ -118,7 +118,8 @@ find_cycle(const struct lang_r_problem *problem, const struct lang_r_solution *s
 		return 0;
 	pkg_argv_add(path, node->name);
 	for (size_t i = 0; i < needs->count; i++) {
-		const struct lang_r_node *other = lang_r_solution_find(solution, needs->items[i].name);
+		const struct lang_r_node *other =
+			lang_r_solution_find(solution, needs->items[i].name);
 
 		if (other && other->reached && other->taken &&
 			find_cycle(problem, solution, other, path, done, err) < 0)
@@ -210,10 +211,10 @@ add_dist(const struct lang_r_problem *problem, const struct lang_r_node *node,
 	dist->index = pkg_xstrdup(lang_r_packages_repo(problem->packages, node->taken->repo));
 	dist->sha256 = pkg_xstrdup(file->sha256);
 	dist->size = file->size;
-	dist->source = pkg_xstrdup("sdist");
-	dist->is_sdist = true;
-	/* Of something that is built already nothing is missing. */
-	if (requirements && !file->description.built_r)
+	/* Of something that is built already nothing is missing, and none of its code runs to install it. */
+	dist->is_sdist = !file->description.built_r;
+	dist->source = pkg_xstrdup(dist->is_sdist ? "sdist" : "wheel");
+	if (requirements && dist->is_sdist)
 		dist->system_note = lang_r_sysreqs_missing(sysreqs, requirements);
 }
 
@@ -249,6 +250,7 @@ lang_r_plan(struct lang_context *lang, const struct lang_env *env,
 	const struct lang_request *request, struct lang_resolution *out, struct pkg_error *err)
 {
 	struct lang_r_problem problem = { .lang = lang, .env = env, .request = request };
+	pkg_autofree char *agent = lang_r_agent(env->facts, request->repos);
 	int rc = -1;
 
 	if (refuse_unknown(request, err) < 0)
@@ -257,9 +259,9 @@ lang_r_plan(struct lang_context *lang, const struct lang_env *env,
 		lang->status(lang->context, "reading the repositories");
 	if (parse_all(request->requirements, &problem.roots, err) == 0 &&
 		parse_all(request->constraints, &problem.constraints, err) == 0)
-		problem.packages = lang_r_packages_open(lang, request->repos, err);
+		problem.packages = lang_r_packages_open(lang, request->repos, agent, err);
 	if (problem.packages) {
-		problem.files = lang_r_files_new(lang, request->repos);
+		problem.files = lang_r_files_new(lang, request->repos, agent);
 		rc = resolve(&problem, out, err);
 	}
 	lang_r_files_free(problem.files);

@@ -74,7 +74,8 @@ cache_path(struct lang_context *lang, const char *path, char **out, struct pkg_e
 static struct json_object *
 read_cached(const char *file)
 {
-	pkg_cleanup(pkg_json_put) struct json_object *kept = pkg_json_read_file(file, CACHED_MAX, NULL);
+	pkg_cleanup(pkg_json_put) struct json_object *kept =
+		pkg_json_read_file(file, CACHED_MAX, NULL);
 	struct json_object *facts = kept ? pkg_json_get(kept, "facts") : NULL;
 	pkg_cleanup(pkg_json_put) struct json_object *now = NULL;
 
@@ -115,7 +116,8 @@ ask(struct lang_context *lang, struct json_object *place, struct json_object **f
 	pkg_cleanup_error struct pkg_error failure = { 0 };
 	struct sandbox_limits limits = { .wall_ms = LANG_R_PROBE_MS };
 
-	if (lang_r_script(lang, SANDBOX_PROBE, NULL, place, SCRIPT, NULL, &limits, &run, &failure) < 0) {
+	if (lang_r_script(lang, SANDBOX_PROBE, NULL, place, SCRIPT, NULL, &limits, &run, &failure) <
+		0) {
 		if (!is_its_own_end(failure.kind)) {
 			pkg_error_move(err, &failure);
 			return -1;
@@ -147,8 +149,9 @@ lang_r_probe(struct lang_context *lang, const char *path, struct json_object **f
 
 	*facts = NULL;
 	*reason = NULL;
-	if (!base || (!pkg_path_contains("/usr", base) &&
-			     pkg_path_is_broad(base, lang->home->user_home))) {
+	if (!base ||
+		(!pkg_path_contains("/usr", base) &&
+			pkg_path_is_broad(base, lang->home->user_home))) {
 		*reason = pkg_xasprintf("its directory '%s' is too broad to be shown in a sandbox",
 			base ? base : "/");
 		return 0;

@@ -179,7 +179,8 @@ read_need(struct reader *in, struct lang_r_need *out, struct pkg_error *err)
 		return -1;
 	}
 	skip_blanks(in);
-	return in->at == in->end ? 0 : refuse(in, "something follows that does not belong here", err);
+	return in->at == in->end ? 0
+				 : refuse(in, "something follows that does not belong here", err);
 }
 
 static int

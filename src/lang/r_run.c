@@ -51,8 +51,8 @@ lang_r_mounts(struct json_object *facts, const char *user_home, struct lang_moun
 	if (!is_shown(out, base)) {
 		if (pkg_path_is_broad(base, user_home)) {
 			pkg_error_set(err, PKG_E_INTERPRETER,
-				"the directory '%s' of '%s' is too broad to be shown in a sandbox", base,
-				lang_r_program(facts));
+				"the directory '%s' of '%s' is too broad to be shown in a sandbox",
+				base, lang_r_program(facts));
 			return pkg_error_cure(err, "choose another R with --python PATH");
 		}
 		lang_mounts_add(out, SANDBOX_MOUNT_RO, base, NULL);
@@ -68,7 +68,8 @@ lang_r_mounts(struct json_object *facts, const char *user_home, struct lang_moun
 }
 
 void
-lang_r_environment(struct json_object *facts, const char *first, bool hermetic, struct pkg_argv *out)
+lang_r_environment(
+	struct json_object *facts, const char *first, bool hermetic, struct pkg_argv *out)
 {
 	pkg_cleanup(pkg_argv_free) struct pkg_argv *sites = pkg_argv_new();
 	pkg_autofree char *site = NULL;

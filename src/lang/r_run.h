@@ -17,12 +17,14 @@
 int lang_r_mounts(struct json_object *facts, const char *user_home, struct lang_mounts *out,
 	struct pkg_error *err);
 /* NAME=VALUE for an R whose first library is `first` (NULL: it has none of its own). Appended. */
-void lang_r_environment(struct json_object *facts, const char *first, bool hermetic, struct pkg_argv *out);
+void lang_r_environment(
+	struct json_object *facts, const char *first, bool hermetic, struct pkg_argv *out);
 /* Runs envs/r/SCRIPT with --vanilla and no default packages. env NULL: no environment. The overlay's library comes
  * before the tree's. -1 as sandbox_run(); the exit status is the caller's to judge. */
-int lang_r_script(struct lang_context *lang, enum sandbox_purpose purpose, const struct lang_env *env,
-	struct json_object *facts, const char *script, const struct pkg_argv *arguments,
-	const struct sandbox_limits *limits, struct pkg_run *run, struct pkg_error *err);
+int lang_r_script(struct lang_context *lang, enum sandbox_purpose purpose,
+	const struct lang_env *env, struct json_object *facts, const char *script,
+	const struct pkg_argv *arguments, const struct sandbox_limits *limits, struct pkg_run *run,
+	struct pkg_error *err);
 /* "exit status 1: <last line of its stderr>": given. */
 char *lang_r_end(const struct pkg_run *run);
 /* The directory to show for a front-end at that resolved path: "/opt/R/4.3.1/lib/R/bin/R" -> "/opt/R/4.3.1". Given;

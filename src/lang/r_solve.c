@@ -97,15 +97,49 @@ load_taken(struct lang_r_problem *problem, struct lang_r_node *node, struct pkg_
 	return 0;
 }
 
+static bool
+is_offered(const struct lang_r_problem *problem, const char *name)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < lang_r_packages_repos(problem->packages); i++)
+		if (lang_r_packages_find(problem->packages, i, name, &count))
+			return true;
+	return false;
+}
+
+/* A suggestion that nobody offers is no obstacle. */
+static void
+add_suggested(const struct lang_r_problem *problem, struct lang_r_node *node)
+{
+	lang_cleanup_r_description struct lang_r_description description = { 0 };
+
+	if (node->kept)
+		(void)lang_r_installed_read(problem->env, node->kept, &description, NULL);
+	else
+		(void)lang_r_needs_parse(node->taken->suggests_text, &description.suggests, NULL);
+	for (size_t i = 0; i < description.suggests.count; i++) {
+		pkg_autofree char *text = lang_r_need_text(&description.suggests.items[i]);
+
+		if (is_offered(problem, description.suggests.items[i].name))
+			(void)lang_r_needs_parse(text, &node->needs, NULL);
+	}
+}
+
 static int
 choose(struct lang_r_problem *problem, struct lang_r_node *node, struct pkg_error *err)
 {
+	int rc;
+
 	lang_r_needs_clear(&node->needs);
 	node->kept = NULL;
 	node->taken = NULL;
 	if (lang_r_choose(problem, node, err) < 0)
 		return -1;
-	return node->kept ? load_kept(problem, node, err) : load_taken(problem, node, err);
+	rc = node->kept ? load_kept(problem, node, err) : load_taken(problem, node, err);
+	if (rc == 0 && node->root && problem->request->suggests)
+		add_suggested(problem, node);
+	return rc;
 }
 
 static const char *
@@ -154,8 +188,8 @@ walk(struct lang_r_problem *problem, struct lang_r_solution *out, struct lang_r_
 	for (size_t i = 0; i < out->count; i++)
 		out->nodes[i]->reached = false;
 	for (size_t i = 0; i < problem->roots.count; i++) {
+		node_of(out, problem->roots.items[i].name)->root = true;
 		reach(problem, out, queue, &queued, &problem->roots.items[i], NULL);
-		lang_r_solution_find(out, problem->roots.items[i].name)->root = true;
 	}
 	for (size_t i = 0; i < queued; i++) {
 		struct lang_r_node *node = queue[i];
@@ -200,5 +234,6 @@ lang_r_solve(struct lang_r_problem *problem, struct lang_r_solution *out, struct
 			return again;
 	}
 	return pkg_error_set(err, PKG_E_RESOLUTION,
-		"no set of versions was found in %d rounds: each choice asks for another", ROUNDS_MAX);
+		"no set of versions was found in %d rounds: each choice asks for another",
+		ROUNDS_MAX);
 }

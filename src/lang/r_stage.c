@@ -36,8 +36,8 @@ lang_r_prepare(struct lang_context *lang, PKG_UNUSED const struct lang_env *env,
 	for (size_t i = 0; i < count; i++)
 		if (!lang_r_built_has(lang->home, &dists[i]))
 			return pkg_error_set(err, PKG_E_NOT_FOUND,
-				"what was built of %s %s is not in the cache any more", dists[i].name,
-				dists[i].version);
+				"what was built of %s %s is not in the cache any more",
+				dists[i].name, dists[i].version);
 	return 0;
 }
 
@@ -60,7 +60,8 @@ lang_r_stage(struct lang_context *lang, const struct lang_env *env, const struct
 	if (pkg_dir_make(library, 0755, err) < 0 || pkg_dir_make(records, 0755, err) < 0)
 		return -1;
 	/* A path that is taken in a tree is replaced. */
-	if (!env->overlay && (pkg_tree_remove(to_tree, err) < 0 || pkg_tree_remove(to_list, err) < 0))
+	if (!env->overlay &&
+		(pkg_tree_remove(to_tree, err) < 0 || pkg_tree_remove(to_list, err) < 0))
 		return -1;
 	if (pkg_tree_copy(AT_FDCWD, from_tree, AT_FDCWD, to_tree, &stats, err) < 0 ||
 		pkg_file_link_or_copy(AT_FDCWD, from_list, AT_FDCWD, to_list, NULL, err) < 0)

@@ -67,8 +67,9 @@ take(struct tarball *tarball, void *out, size_t len, struct pkg_error *err)
 	stream->avail_out = (unsigned int)len;
 	tarball->unpacked += (long long)len;
 	if (tarball->unpacked > LANG_R_TARBALL_BYTES_MAX)
-		return pkg_error_set(err, PKG_E_TOO_LARGE, "the archive of %s unpacks to more than %lld bytes",
-			tarball->name, LANG_R_TARBALL_BYTES_MAX);
+		return pkg_error_set(err, PKG_E_TOO_LARGE,
+			"the archive of %s unpacks to more than %lld bytes", tarball->name,
+			LANG_R_TARBALL_BYTES_MAX);
 	while (stream->avail_out > 0) {
 		int rc;
 
@@ -93,7 +94,8 @@ take_content(struct tarball *tarball, long long size, size_t max, struct pkg_buf
 	unsigned char block[BLOCK];
 
 	if (out && (unsigned long long)size > max)
-		return pkg_error_set(err, PKG_E_TOO_LARGE, "the archive of %s: a header or DESCRIPTION of more than %zu bytes",
+		return pkg_error_set(err, PKG_E_TOO_LARGE,
+			"the archive of %s: a header or DESCRIPTION of more than %zu bytes",
 			tarball->name, max);
 	for (; size > 0; size -= BLOCK) {
 		if (take(tarball, block, sizeof(block), err) < 0)
@@ -153,13 +155,15 @@ read_pax(struct tarball *tarball, const struct pkg_buf *text, struct pkg_error *
 		long len = strtol(at, &rest, 10);
 		const char *value;
 
-		if (len <= 0 || len > end - at || rest - at >= len || *rest != ' ' || at[len - 1] != '\n')
+		if (len <= 0 || len > end - at || rest - at >= len || *rest != ' ' ||
+			at[len - 1] != '\n')
 			return corrupt(tarball, "an extended header is none", err);
 		rest++;
 		value = memchr(rest, '=', (size_t)(at + len - rest));
 		if (value && value - rest == 4 && strncmp(rest, "path", 4) == 0) {
 			free(tarball->long_name);
-			tarball->long_name = pkg_xstrndup(value + 1, (size_t)(at + len - value - 2));
+			tarball->long_name =
+				pkg_xstrndup(value + 1, (size_t)(at + len - value - 2));
 		} else if (value && value - rest == 4 && strncmp(rest, "size", 4) == 0) {
 			return corrupt(tarball, "an entry is too large", err);
 		}
@@ -202,12 +206,13 @@ entry_path(struct tarball *tarball, const unsigned char *header)
 /* --- entries --- */
 
 static int
-refuse_entry(const struct tarball *tarball, const char *path, const char *what, struct pkg_error *err)
+refuse_entry(
+	const struct tarball *tarball, const char *path, const char *what, struct pkg_error *err)
 {
 	pkg_autofree char *shown = pkg_text_clean(path, strlen(path), SHOWN, false);
 
-	return pkg_error_set(err, PKG_E_ARCHIVE, "the archive of %s holds '%s', %s", tarball->name, shown,
-		what);
+	return pkg_error_set(
+		err, PKG_E_ARCHIVE, "the archive of %s holds '%s', %s", tarball->name, shown, what);
 }
 
 static int
@@ -222,7 +227,8 @@ take_entry(struct tarball *tarball, char *path, char type, long long size, struc
 		memmove(path, path + 2, len - 1);
 	if (!pkg_path_is_confined(path, strlen(path)) || strncmp(path, tarball->name, top) != 0 ||
 		(path[top] != '\0' && path[top] != '/'))
-		return refuse_entry(tarball, path, "which is not in the package's own directory", err);
+		return refuse_entry(
+			tarball, path, "which is not in the package's own directory", err);
 	if (type != '0' && type != '\0' && type != '7' && type != '5')
 		return refuse_entry(tarball, path, "which is neither a file nor a directory", err);
 	if (type == '5')
@@ -255,8 +261,9 @@ next_entry(struct tarball *tarball, struct pkg_error *err)
 		read_number(tarball, header + 124, 12, &size, err) < 0)
 		return -1;
 	if (++tarball->entries > LANG_R_TARBALL_ENTRIES_MAX)
-		return pkg_error_set(err, PKG_E_TOO_LARGE, "the archive of %s holds more than %d entries",
-			tarball->name, LANG_R_TARBALL_ENTRIES_MAX);
+		return pkg_error_set(err, PKG_E_TOO_LARGE,
+			"the archive of %s holds more than %d entries", tarball->name,
+			LANG_R_TARBALL_ENTRIES_MAX);
 	type = (char)header[156];
 	if (type == 'x' || type == 'g' || type == 'L')
 		return read_long_name(tarball, type, size, err);

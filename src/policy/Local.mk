@@ -8,4 +8,5 @@ libpkgpolicy_a_SOURCES += \
 # What pkgd.json may hold.
 libpkgpolicy_a_SOURCES += \
 	src/policy/config.c src/policy/config.h \
-	src/policy/config_keys.c src/policy/config_keys.h
+	src/policy/config_keys.c src/policy/config_keys.h \
+	src/policy/trust.c src/policy/trust.h

@@ -293,6 +293,11 @@ add_root(const struct build *build)
 		pkg_argv_add(argv, "--ro-bind", host->etc, "/etc");
 	for (size_t i = 0; i < host->ro_binds->count; i++)
 		pkg_argv_add(argv, "--ro-bind", host->ro_binds->items[i], host->ro_binds->items[i]);
+	/* At the system's place as well: R's libcurl knows no variable for it. */
+	if (host->ca)
+		pkg_argv_add(argv, "--ro-bind", host->ca, SANDBOX_CA);
+	if (host->ca && host->system_ca)
+		pkg_argv_add(argv, "--ro-bind", host->ca, host->system_ca);
 	for (size_t i = 0; i + 1 < host->links->count; i += 2)
 		pkg_argv_add(argv, "--symlink", host->links->items[i], host->links->items[i + 1]);
 }

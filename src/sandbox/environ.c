@@ -54,6 +54,10 @@ static const char *const injecting[] = { "BASH_ENV", "ENV", "SHELLOPTS", "BASHOP
 	"LOCPATH", "NLSPATH", "GLIBC_TUNABLES", "MALLOC_TRACE", "RESOLV_HOST_CONF", "HOSTALIASES",
 	"LOCALDOMAIN", "RES_OPTIONS", "TZDIR" };
 
+/* Python's ssl and OpenSSL; requests; curl; pip; git; node, which adds them to its own. */
+static const char *const trusting[] = { "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+	"PIP_CERT", "GIT_SSL_CAINFO", "NODE_EXTRA_CA_CERTS" };
+
 static const char *const around[] = { "NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy" };
 
 static bool
@@ -153,6 +157,8 @@ add_own(struct pkg_argv *env, const struct sandbox_profile *profile,
 		set(env, "ASAN_OPTIONS", "detect_leaks=0");
 	for (size_t i = 0; i < PKG_ARRAY_LEN(thread_caps); i++)
 		put(env, pkg_xasprintf("%s=%d", thread_caps[i], threads));
+	for (size_t i = 0; facts->ca && i < PKG_ARRAY_LEN(trusting); i++)
+		set(env, trusting[i], facts->ca);
 	for (size_t i = 0; profile->shim_fd >= 0 && i < PKG_ARRAY_LEN(proxies); i++)
 		put(env, pkg_xasprintf("%s=http://127.0.0.1:%d", proxies[i], SANDBOX_PROXY_PORT));
 }

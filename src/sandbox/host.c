@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define VERSION_WAIT_MS 5000
+#define SYSTEM_CA "/etc/ssl/certs/ca-certificates.crt" /* what Debian's libcurl, R and git read */
 
 void
 sandbox_host_clear(struct sandbox_host *host)
@@ -28,6 +29,8 @@ sandbox_host_clear(struct sandbox_host *host)
 	free(host->enter);
 	free(host->probe);
 	free(host->etc);
+	free(host->ca);
+	free(host->system_ca);
 	pkg_argv_free(host->ro_binds);
 	pkg_argv_free(host->links);
 	free(host->user_home);
@@ -293,6 +296,8 @@ sandbox_host_read(const struct pkg_home *home, const char *bwrap, struct sandbox
 	host.probe = pkg_path_join(home->libexec, "pkg-probe");
 	sandbox_host_read_root("/", &host);
 	add_etc_binds(&host);
+	if (access(SYSTEM_CA, R_OK) == 0)
+		host.system_ca = pkg_xstrdup(SYSTEM_CA);
 	host.user_home = pkg_xstrdup(home->user_home);
 	add_secrets(home, &host);
 	add_own_places(home, &host);

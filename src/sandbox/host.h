@@ -21,6 +21,8 @@ struct sandbox_host {
 	char *enter; /* pkg-enter: the launcher of interactive commands */
 	char *probe; /* pkg-probe: the program of the boundary test */
 	char *etc; /* our private copy of the allowed part of /etc, mounted at /etc; NULL: none */
+	char *ca; /* a bundle of certificates to trust instead of the system's; NULL: those */
+	char *system_ca; /* the file that holds the system's, in the allowlist root; NULL: none is known */
 	struct pkg_argv
 		*ro_binds; /* existing absolute paths of the allowlist root, in mount order */
 	struct pkg_argv *links; /* pairs: target text, absolute link path (usr/bin, /bin) */

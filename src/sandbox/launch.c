@@ -156,7 +156,8 @@ sandbox_start_prepare(const struct sandbox_launch *launch, const struct sandbox_
 	struct sandbox_start *start, struct pkg_error *err)
 {
 	struct child_fds fds __attribute__((cleanup(child_fds_clear))) = { -1, -1, -1, -1, -1 };
-	const struct sandbox_environ_facts facts = { environ, launch->host->cpus };
+	const struct sandbox_environ_facts facts = { environ, launch->host->cpus,
+		launch->host->ca ? SANDBOX_CA : NULL };
 	struct sandbox_profile numbered = *profile;
 	struct sandbox_argv_fds named;
 

@@ -90,10 +90,15 @@ sandbox_free(struct sandbox *sandbox)
 static int
 get_ready(struct sandbox *sandbox, struct pkg_error *err)
 {
+	int rc;
+
 	if (sandbox->ready)
 		return 0;
 	sandbox_host_clear(&sandbox->host);
-	if (sandbox_host_read(sandbox->home, sandbox->options.bwrap, &sandbox->host, err) < 0)
+	rc = sandbox_host_read(sandbox->home, sandbox->options.bwrap, &sandbox->host, err);
+	if (sandbox->options.ca_bundle)
+		sandbox->host.ca = pkg_xstrdup(sandbox->options.ca_bundle);
+	if (rc < 0)
 		return -1;
 	if (sandbox->seccomp_fd < 0)
 		sandbox->seccomp_fd = sandbox_seccomp_export(err);

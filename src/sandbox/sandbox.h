@@ -22,6 +22,7 @@ int sandbox_mode_parse(const char *text, enum sandbox_mode *out, struct pkg_erro
 struct sandbox_options {
 	enum sandbox_mode mode;
 	struct sandbox_limits limits[SANDBOX_PURPOSE_COUNT]; /* the configuration's; 0: default */
+	const char *ca_bundle; /* borrowed likewise; certificates to trust; NULL: the system's */
 	const char *
 		bwrap; /* borrowed for the sandbox's life; the program to use; NULL: the system's */
 };

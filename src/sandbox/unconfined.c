@@ -56,7 +56,7 @@ static int
 prepare(const struct sandbox_host *host, const struct sandbox_profile *profile,
 	struct outside *outside, struct pkg_error *err)
 {
-	const struct sandbox_environ_facts facts = { environ, host->cpus };
+	const struct sandbox_environ_facts facts = { environ, host->cpus, host->ca };
 	pkg_cleanup(pkg_argv_free) struct pkg_argv *env = NULL;
 	struct sandbox_profile direct = *profile;
 

@@ -41,7 +41,7 @@ struct client {
 static enum mode mode;
 static bool proxied;
 static struct sockaddr_in address;
-static char connect_text[512], get_text[512];
+static char connect_text[1024], get_text[1024];
 static char scratch[READ_MAX];
 static int epoll;
 static long done, errors;
@@ -331,6 +331,35 @@ run(long clients, double seconds)
 	}
 }
 
+/* "Proxy-Authorization: ..." for the name and password in HTTPS_PROXY, which some sandboxes' own proxies want. */
+static void
+authorization(char *out, size_t size)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *proxy = getenv("HTTPS_PROXY");
+	const char *start = proxy ? strstr(proxy, "://") : NULL;
+	const char *end = start ? strrchr(start, '@') : NULL;
+	size_t used = 0;
+
+	out[0] = '\0';
+	if (!end || (size_t)(end - start) * 2 + 64 > size)
+		return;
+	used = (size_t)snprintf(out, size, "Proxy-Authorization: Basic ");
+	for (start += 3; start < end; start += 3) {
+		long left = end - start;
+		unsigned value = (unsigned)(unsigned char)start[0] << 16 |
+			(left > 1 ? (unsigned)(unsigned char)start[1] << 8 : 0) |
+			(left > 2 ? (unsigned char)start[2] : 0);
+
+		out[used++] = digits[value >> 18];
+		out[used++] = digits[value >> 12 & 63];
+		out[used++] = left > 1 ? digits[value >> 6 & 63] : '=';
+		out[used++] = left > 2 ? digits[value & 63] : '=';
+	}
+	(void)snprintf(out + used, size - used, "\r\n");
+}
+
 static void
 prepare(char **argv)
 {
@@ -338,16 +367,19 @@ prepare(char **argv)
 	const char *proxy = strcmp(argv[4], "-") == 0 ? argv[5] : argv[4];
 	bool kept;
 	struct rlimit files;
+	char credentials[512];
 
 	proxied = proxy == argv[4];
 	for (int i = 0; i < 5; i++)
 		if (strcmp(argv[1], names[i]) == 0)
 			mode = (enum mode)i;
+	authorization(credentials, sizeof(credentials));
 	kept = mode == KEEP || mode == BULK;
 	address.sin_family = AF_INET;
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	address.sin_port = htons((uint16_t)atoi(strrchr(proxy, ':') + 1));
-	(void)snprintf(connect_text, sizeof(connect_text), "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", argv[5], argv[5]);
+	(void)snprintf(connect_text, sizeof(connect_text), "CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", argv[5], argv[5],
+		credentials);
 	(void)snprintf(get_text, sizeof(get_text), "GET %s%s/%s HTTP/1.1\r\nHost: %s\r\n%s\r\n",
 		proxied && mode == PLAIN ? "http://" : "", proxied && mode == PLAIN ? argv[5] : "", argv[6], argv[5],
 		kept ? "" : "Connection: close\r\n");

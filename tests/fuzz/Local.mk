@@ -10,6 +10,8 @@ FUZZ_REPLAY = \
 	tests/fuzz/replay_metadata \
 	tests/fuzz/replay_pep440 \
 	tests/fuzz/replay_pep508 \
+	tests/fuzz/replay_r_index \
+	tests/fuzz/replay_r_tarball \
 	tests/fuzz/replay_record \
 	tests/fuzz/replay_requirements \
 	tests/fuzz/replay_simple_html \
@@ -30,6 +32,8 @@ FUZZ_ALL = \
 	tests/fuzz/fuzz_metadata \
 	tests/fuzz/fuzz_pep440 \
 	tests/fuzz/fuzz_pep508 \
+	tests/fuzz/fuzz_r_index \
+	tests/fuzz/fuzz_r_tarball \
 	tests/fuzz/fuzz_record \
 	tests/fuzz/fuzz_requirements \
 	tests/fuzz/fuzz_simple_html \
@@ -92,6 +96,16 @@ tests_fuzz_replay_pep508_LDADD = $(LANG_LIBS)
 tests_fuzz_fuzz_pep508_SOURCES = tests/fuzz/fuzz_pep508.c
 tests_fuzz_fuzz_pep508_LDADD = $(LANG_LIBS)
 tests_fuzz_fuzz_pep508_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_replay_r_index_SOURCES = tests/fuzz/replay.c tests/fuzz/fuzz_r_index.c
+tests_fuzz_replay_r_index_LDADD = $(LANG_LIBS)
+tests_fuzz_fuzz_r_index_SOURCES = tests/fuzz/fuzz_r_index.c
+tests_fuzz_fuzz_r_index_LDADD = $(LANG_LIBS)
+tests_fuzz_fuzz_r_index_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_replay_r_tarball_SOURCES = tests/fuzz/replay.c tests/fuzz/fuzz_r_tarball.c
+tests_fuzz_replay_r_tarball_LDADD = $(LANG_LIBS)
+tests_fuzz_fuzz_r_tarball_SOURCES = tests/fuzz/fuzz_r_tarball.c
+tests_fuzz_fuzz_r_tarball_LDADD = $(LANG_LIBS)
+tests_fuzz_fuzz_r_tarball_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_replay_record_SOURCES = tests/fuzz/replay.c tests/fuzz/fuzz_record.c
 tests_fuzz_replay_record_LDADD = $(LANG_LIBS)
 tests_fuzz_fuzz_record_SOURCES = tests/fuzz/fuzz_record.c

@@ -1,5 +1,4 @@
 """What is written down against what is there: man pages, the API's description, README, catalogues, completions."""
-import http.client
 import json
 import os
 import pathlib

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from conftest import ENDED, PYTHON, descendants, still_alive
+from conftest import ENDED, PYTHON, descendants, end_all, new_pkg, still_alive
 
 
 class Case:
@@ -370,24 +370,23 @@ def mounted(place, *options):
         subprocess.run(["umount", "-l", str(place)], check=True)
 
 
-def test_a_small_disk(make_pkg, mirror, tmp_path):
+def test_a_small_disk(mirror, tmp_path):
     """The real thing: nothing half-written, and what fits still goes in."""
     with mounted(tmp_path / "disk", "-t", "tmpfs", "-o", "size=60m", "tmpfs"):
-        pkg = make_pkg(where=tmp_path / "disk")
-        pkg.configure({"python": {"interpreters": [PYTHON], "index_url": mirror.simple}})
-        pkg.start()
-        pkg.install("syn-lib==1.0")
-        before = pkg.snapshot()
-        result = pkg.install("syn-huge", code=1)
-        assert result["kind"] == "disk-full", result
-        assert pkg.snapshot() == before
-        pkg.assert_clean()
-        assert pkg.install("syn-color")["status"] == "done"
-        assert pkg.python("import syn_color, syn_lib; print('yes')") == "yes"
-        pkg.close()
-        for entry in pkg.root.rglob("*"):
-            if entry.is_dir() and not entry.is_symlink():
-                entry.chmod(0o700)
+        pkg = new_pkg(tmp_path / "disk")
+        try:
+            pkg.configure({"python": {"interpreters": [PYTHON], "index_url": mirror.simple}})
+            pkg.start()
+            pkg.install("syn-lib==1.0")
+            before = pkg.snapshot()
+            result = pkg.install("syn-huge", code=1)
+            assert result["kind"] == "disk-full", result
+            assert pkg.snapshot() == before
+            pkg.assert_clean()
+            assert pkg.install("syn-color")["status"] == "done"
+            assert pkg.python("import syn_color, syn_lib; print('yes')") == "yes"
+        finally:
+            end_all([pkg])
 
 
 def test_a_place_that_may_not_be_written(make_pkg, mirror, tmp_path):

@@ -387,6 +387,17 @@ def test_a_file_that_changes_under_its_version_is_an_alarm(repo, rpkg, env):
     assert result["kind"] == "hash-mismatch" and "same version" in result["message"]
 
 
+def test_suggestions_come_when_they_are_asked_for(repo, rpkg, env):
+    one = repo()
+    one.add("has.more", fields="Suggests: more.good, more.nowhere\n")
+    one.add("more.good", fields="Suggests: more.far\n")
+    one.add("more.far")
+    install(rpkg, "has.more", e=env, repo=one.url)
+    assert packages(rpkg, env) == {"has.more": "1.0"}
+    result = install(rpkg, "has.more", e=env, repo=one.url, suggests=True)
+    assert changes(result) == {("more.good", "added", None, "1.0")}
+
+
 def test_a_cycle_is_told(repo, rpkg, env):
     one = repo()
     one.add("cyc.a", fields="Imports: cyc.b\n")
@@ -413,6 +424,38 @@ def test_a_missing_header_is_foreseen_on_the_card(repo, rpkg, env):
     assert "libudunits2-dev" in rpkg.run("plan", "-l", "r", "-e", env, "needs.units", "--repo", one.url).stdout
     result = install(rpkg, "needs.units", e=env, repo=one.url, code=1)
     assert result["kind"] == "missing-header" and "libudunits2-dev" in result["cure"]
+
+
+def test_a_repository_of_built_packages(repo, rpkg, env, tmp_path):
+    """Posit's and others' for Linux: nothing is compiled, and none of its code runs to install it."""
+    one = repo()
+    path = one.add("pre.built", fields="NeedsCompilation: no\n")
+    one.add("from.source", fields="Imports: pre.built\n", code="hello <- function() pre.built::hello()\n")
+    (tmp_path / "lib").mkdir()
+    subprocess.run(["R", "CMD", "INSTALL", "--build", f"--library={tmp_path}/lib", path], cwd=tmp_path, check=True,
+                   capture_output=True)
+    built = next(tmp_path.glob("pre.built_1.0_R_*.tar.gz"))
+    shutil.copy(built, path)
+    md5 = hashlib.md5(path.read_bytes()).hexdigest()
+    one.records["pre.built"] = f"Package: pre.built\nVersion: 1.0\nMD5sum: {md5}\n"
+    (one.contrib / "PACKAGES").write_text("\n".join(one.records.values()))
+    plan = rpkg.json("plan", "-l", "r", "-e", env, "from.source", "--repo", one.url)
+    assert {c["name"]: c["source"] for c in plan["changes"]} == {"pre.built": "wheel", "from.source": "sdist"}
+    install(rpkg, "from.source", e=env, repo=one.url)
+    assert rscript(rpkg, env, "cat(from.source::hello())").stdout == "1"
+    # Of another R it is refused before anything is done.
+    text = one.contrib / "PACKAGES"
+    with tarfile.open(built) as tar:
+        tar.extractall(tmp_path / "old")
+    description = tmp_path / "old" / "pre.built" / "DESCRIPTION"
+    description.write_text(re.sub("Built: R [0-9.]+", "Built: R 3.4.0", description.read_text())
+                           .replace("pre.built", "old.built"))
+    (tmp_path / "old" / "pre.built").rename(tmp_path / "old" / "old.built")
+    with tarfile.open(one.contrib / "old.built_1.0.tar.gz", "w:gz") as tar:
+        tar.add(tmp_path / "old" / "old.built", "old.built")
+    text.write_text(text.read_text() + "\nPackage: old.built\nVersion: 1.0\n")
+    result = install(rpkg, "old.built", e=env, repo=one.url, code=1)
+    assert result["kind"] == "no-such-version" and "3.4.0" in result["message"]
 
 
 def test_the_index_is_asked_for_once(rpkg, mirror, env):
@@ -574,4 +617,4 @@ def test_real_packages_install_and_load(rpkg, env, mirror_tree):
     # No lock, no half of anything.
     assert not [n for n in os.listdir(library(rpkg, env)) if n.startswith("00LOCK")]
     check = rpkg.json("env", "show", env, "-l", "r")
-    assert check["health"]["ok"] is True
+    assert check["health"] == "ok"

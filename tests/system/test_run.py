@@ -136,8 +136,8 @@ def test_the_interrupt_key_reaches_the_command(lab):
 
 def test_a_new_window_size_reaches_the_command(lab):
     terminal = Terminal(lab, "python", "-c", "import os, signal, time\n"
-                        "signal.signal(signal.SIGWINCH, lambda *a: print('now', *os.get_terminal_size(), flush=True))\n"
-                        "print('up', flush=True)\nfor _ in range(100): time.sleep(0.1)")
+                        "signal.signal(signal.SIGWINCH, lambda *a: os.write(1, b'now %d %d' % os.get_terminal_size()))\n"
+                        "os.write(1, b'up')\nfor _ in range(100): time.sleep(0.1)")
     terminal.expect("up")
     fcntl.ioctl(terminal.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 31, 97, 0, 0))
     terminal.expect("now 97 31")
@@ -265,6 +265,17 @@ def test_names_are_not_resolved_inside(lab):
     done = run(lab, "python", "-c", "import socket\ntry: print(socket.getaddrinfo('localhost.localdomain.example', 80))\n"
                "except OSError as e: print('none', e.errno)")
     assert done.stdout.startswith("none")
+
+
+def test_certificates_of_the_caller_are_trusted_beside_the_systems(lab):
+    authority = lab.root / "authority.pem"
+    authority.write_text("-----BEGIN CERTIFICATE-----\nOURS\n-----END CERTIFICATE-----\n")
+    script = ("for f in $SSL_CERT_FILE $REQUESTS_CA_BUNDLE $CURL_CA_BUNDLE $PIP_CERT $GIT_SSL_CAINFO "
+              "/etc/ssl/certs/ca-certificates.crt; do grep -c OURS $f; done; wc -c <$SSL_CERT_FILE")
+    plain = run(lab, "/bin/sh", "-c", "echo [$SSL_CERT_FILE]")
+    assert plain.stdout == "[]\n"
+    *found, size = run(lab, "/bin/sh", "-c", script, env={"PIP_CERT": str(authority)}).stdout.split()
+    assert found == ["1"] * 6 and int(size) > os.path.getsize("/etc/ssl/certs/ca-certificates.crt")
 
 
 # --- the generation ---

@@ -13,7 +13,7 @@ from conftest import PYTHON, ROOT
 
 STATUS_KEYS = {"mode", "state", "backend", "enforced", "self_test_passed", "network_policy", "detail", "warning", "remedy"}
 PURPOSES = ["probe", "plan", "build", "apply", "verify", "kernel"]
-FAKE = """#!/bin/sh
+FAKE = """#!/bin/bash
 # A bubblewrap that sets nothing up and runs the command.
 [ "$1" = --version ] && { echo "bubblewrap 0.8.0"; exit 0; }
 status=

@@ -6,3 +6,7 @@ check_PROGRAMS += tests/unit/test_policy_config
 TESTS += tests/unit/test_policy_config
 tests_unit_test_policy_config_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_policy_config_LDADD = $(POLICY_LIBS) $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test_policy_trust
+TESTS += tests/unit/test_policy_trust
+tests_unit_test_policy_trust_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_policy_trust_LDADD = $(POLICY_LIBS) $(CMOCKA_LIBS)

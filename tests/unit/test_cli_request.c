@@ -134,7 +134,7 @@ fault_of_a_file_is_told_with_its_place(PKG_UNUSED void **state)
 		{ "-r star.txt", PKG_E_REQUIREMENT, "star.txt:1: a hash" },
 		{ "-r none.txt", PKG_E_IO, "none.txt" },
 		{ "-r sub", PKG_E_INVALID, "sub" },
-		{ "-l r -r all.txt", PKG_E_INVALID, "Python" },
+		{ "-l r -r all.txt", PKG_E_REQUIREMENT, "all.txt" },
 		{ "-- -r", PKG_E_REQUIREMENT, "'-r'" },
 		{ "six -- --config-settings=x", PKG_E_REQUIREMENT, "begins with '-'" },
 	};

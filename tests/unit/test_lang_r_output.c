@@ -18,7 +18,8 @@
 static void
 facts_are_read_and_judged(PKG_UNUSED void **state)
 {
-	pkg_cleanup(pkg_json_put) struct json_object *facts = lang_r_facts_parse(FACTS, strlen(FACTS), NULL);
+	pkg_cleanup(pkg_json_put) struct json_object *facts =
+		lang_r_facts_parse(FACTS, strlen(FACTS), NULL);
 	pkg_cleanup(pkg_argv_free) struct pkg_argv *sites = pkg_argv_new();
 	pkg_cleanup(pkg_argv_free) struct pkg_argv *reasons = pkg_argv_new();
 	pkg_autofree char *minor = NULL;
@@ -43,8 +44,9 @@ facts_are_read_and_judged(PKG_UNUSED void **state)
 static void
 facts_that_lack_or_lie_are_refused(PKG_UNUSED void **state)
 {
-	static const char *const bad[] = { "", "PKGD\tversion\t4.2.2\n", FACTS "PKGD\thome\trelative\n",
-		FACTS "PKGD\tlibrary\t/\n", FACTS "PKGD\tversion\tnone\n" };
+	static const char *const bad[] = { "", "PKGD\tversion\t4.2.2\n",
+		FACTS "PKGD\thome\trelative\n", FACTS "PKGD\tlibrary\t/\n",
+		FACTS "PKGD\tversion\tnone\n" };
 
 	for (size_t i = 0; i < PKG_ARRAY_LEN(bad); i++)
 		assert_null(lang_r_facts_parse(bad[i], strlen(bad[i]), NULL));
@@ -55,13 +57,15 @@ facts_that_lack_or_lie_are_refused(PKG_UNUSED void **state)
 static void
 an_inventory_tells_owned_from_inherited(PKG_UNUSED void **state)
 {
-	static const char text[] = "PKGD\tlibrary\t/overlay/library\n" OWN
-				   "PKGD\tpackage\tcli\t3.6\t/e/library/cli\nPKGD\tpackage\tglue\t1.0\t/overlay/library/glue\n"
-				   "PKGD\tpackage\tMASS\t7.3-58\t/usr/lib/R/library/MASS\n"
-				   "PKGD\tpackage\tcli\t9.9\t/usr/lib/R/library/cli\n" /* the first counts */
-				   "PKGD\tpackage\t../x\t1.0\t/e/library/x\nPKGD\tpackage\tyy\tbad\t/e/library/yy\n"
-				   "PKGD\tpackage\tother\t1.0\t/e/library/name\nPKGD\tend\n"
-				   "PKGD\tpackage\tlate\t1.0\t/e/library/late\n";
+	static const char text[] =
+		"PKGD\tlibrary\t/overlay/library\n" OWN
+		"PKGD\tpackage\tcli\t3.6\t/e/library/cli\nPKGD\tpackage\tglue\t1.0\t/overlay/"
+		"library/glue\n"
+		"PKGD\tpackage\tMASS\t7.3-58\t/usr/lib/R/library/MASS\n"
+		"PKGD\tpackage\tcli\t9.9\t/usr/lib/R/library/cli\n" /* the first counts */
+		"PKGD\tpackage\t../x\t1.0\t/e/library/x\nPKGD\tpackage\tyy\tbad\t/e/library/yy\n"
+		"PKGD\tpackage\tother\t1.0\t/e/library/name\nPKGD\tend\n"
+		"PKGD\tpackage\tlate\t1.0\t/e/library/late\n";
 	pkg_cleanup_store_package_list struct store_package_list list = { 0 };
 
 	assert_int_equal(lang_r_inventory_parse(text, strlen(text), "/e", &list, NULL), 0);
@@ -76,14 +80,16 @@ an_inventory_tells_owned_from_inherited(PKG_UNUSED void **state)
 static void
 an_inventory_of_another_library_or_without_its_end_is_refused(PKG_UNUSED void **state)
 {
-	static const char *const bad[] = { "", "PKGD\tend\n", OWN, "PKGD\tlibrary\t/usr/lib/R/library\n" OWN "PKGD\tend\n",
+	static const char *const bad[] = { "", "PKGD\tend\n", OWN,
+		"PKGD\tlibrary\t/usr/lib/R/library\n" OWN "PKGD\tend\n",
 		"PKGD\tlibrary\t/f/library\nPKGD\tend\n" };
 
 	for (size_t i = 0; i < PKG_ARRAY_LEN(bad); i++) {
 		pkg_cleanup_store_package_list struct store_package_list list = { 0 };
 		pkg_cleanup_error struct pkg_error err = { 0 };
 
-		assert_int_equal(lang_r_inventory_parse(bad[i], strlen(bad[i]), "/e", &list, &err), -1);
+		assert_int_equal(
+			lang_r_inventory_parse(bad[i], strlen(bad[i]), "/e", &list, &err), -1);
 		assert_int_equal(err.kind, PKG_E_VERIFY);
 	}
 }
@@ -97,21 +103,28 @@ a_build_that_failed_is_explained_by_the_line_that_matters(PKG_UNUSED void **stat
 		const char *words;
 		bool vague;
 	} cases[] = {
-		{ "a.c:1:10: fatal error: curl/curl.h: No such file or directory\ncompilation terminated.\nERROR: "
+		{ "a.c:1:10: fatal error: curl/curl.h: No such file or directory\ncompilation "
+		  "terminated.\nERROR: "
 		  "compilation failed for package 'curl'\n",
 			PKG_E_BUILD_HEADER, "curl/curl.h", false },
-		{ "a.c:1:10: fatal error: 'png.h' file not found\n", PKG_E_BUILD_HEADER, "png.h", false },
-		{ "/bin/sh: 1: g++: not found\nERROR: compilation failed\n", PKG_E_BUILD_COMPILER, "g++", true },
-		{ "make: gfortran: No such file or directory\n", PKG_E_BUILD_COMPILER, "gfortran", true },
-		{ "checking\nconfigure: error: libfoo was not found\nERROR: configuration failed\n", PKG_E_BUILD,
-			"libfoo was not found", false },
-		{ "/usr/bin/ld: cannot find -lfoo: No such file\ncollect2: error: ld returned 1\n", PKG_E_BUILD, "-lfoo",
+		{ "a.c:1:10: fatal error: 'png.h' file not found\n", PKG_E_BUILD_HEADER, "png.h",
 			false },
-		{ "x.c:3:5: error: 'y' undeclared\nERROR: compilation failed\n", PKG_E_BUILD, "'y' undeclared", false },
+		{ "/bin/sh: 1: g++: not found\nERROR: compilation failed\n", PKG_E_BUILD_COMPILER,
+			"g++", true },
+		{ "make: gfortran: No such file or directory\n", PKG_E_BUILD_COMPILER, "gfortran",
+			true },
+		{ "checking\nconfigure: error: libfoo was not found\nERROR: configuration failed\n",
+			PKG_E_BUILD, "libfoo was not found", false },
+		{ "/usr/bin/ld: cannot find -lfoo: No such file\ncollect2: error: ld returned 1\n",
+			PKG_E_BUILD, "-lfoo", false },
+		{ "x.c:3:5: error: 'y' undeclared\nERROR: compilation failed\n", PKG_E_BUILD,
+			"'y' undeclared", false },
 		{ "cc1: error: No space left on device\n", PKG_E_DISK_FULL, "disk is full", false },
-		{ "Error in library(z) : there is no package called 'z'\nERROR: lazy loading failed\n", PKG_E_BUILD,
-			"no package called 'z'", true },
-		{ "curl: (6) Could not resolve host: x\nconfigure: error: download failed\n", PKG_E_BUILD, "network", false },
+		{ "Error in library(z) : there is no package called 'z'\nERROR: lazy loading "
+		  "failed\n",
+			PKG_E_BUILD, "no package called 'z'", true },
+		{ "curl: (6) Could not resolve host: x\nconfigure: error: download failed\n",
+			PKG_E_BUILD, "network", false },
 		{ "nothing that is known\n", PKG_E_BUILD, "nothing that is known", true },
 		{ "", PKG_E_BUILD, "exit status 1", true },
 	};
@@ -127,7 +140,8 @@ a_build_that_failed_is_explained_by_the_line_that_matters(PKG_UNUSED void **stat
 		assert_int_equal(err.kind, cases[i].kind);
 		if (!strstr(err.message, cases[i].words) || !strstr(err.message, "curl 1.0"))
 			fail_msg("'%s' for %s", err.message, cases[i].log);
-		assert_int_equal(lang_r_explain_is_vague(cases[i].log, strlen(cases[i].log)), cases[i].vague);
+		assert_int_equal(lang_r_explain_is_vague(cases[i].log, strlen(cases[i].log)),
+			cases[i].vague);
 	}
 }
 
@@ -155,10 +169,12 @@ a_lock_file_that_cannot_be_had_is_refused(PKG_UNUSED void **state)
 	static const struct {
 		const char *text;
 		enum pkg_error_kind kind;
-	} bad[] = { { "{", PKG_E_INVALID }, { "{}", PKG_E_REQUIREMENT }, { "{\"Packages\":[]}", PKG_E_REQUIREMENT },
+	} bad[] = { { "{", PKG_E_INVALID }, { "{}", PKG_E_REQUIREMENT },
+		{ "{\"Packages\":[]}", PKG_E_REQUIREMENT },
 		{ "{\"Packages\":{\"a\":1}}", PKG_E_REQUIREMENT },
 		{ "{\"Packages\":{\"ab\":{\"Version\":\"x\"}}}", PKG_E_REQUIREMENT },
-		{ "{\"Packages\":{\"ab\":{\"Version\":\"1.0\",\"Source\":\"GitHub\"}}}", PKG_E_UNSUPPORTED },
+		{ "{\"Packages\":{\"ab\":{\"Version\":\"1.0\",\"Source\":\"GitHub\"}}}",
+			PKG_E_UNSUPPORTED },
 		{ "cli\n-bad-\n", PKG_E_REQUIREMENT } };
 	pkg_cleanup(pkg_argv_free) struct pkg_argv *lines = pkg_argv_new();
 
@@ -166,7 +182,8 @@ a_lock_file_that_cannot_be_had_is_refused(PKG_UNUSED void **state)
 		pkg_cleanup(pkg_argv_free) struct pkg_argv *out = pkg_argv_new();
 		pkg_cleanup_error struct pkg_error err = { 0 };
 
-		assert_int_equal(lang_r_lock_parse(bad[i].text, strlen(bad[i].text), out, out, &err), -1);
+		assert_int_equal(
+			lang_r_lock_parse(bad[i].text, strlen(bad[i].text), out, out, &err), -1);
 		assert_int_equal(err.kind, bad[i].kind);
 	}
 	assert_int_equal(lang_r_lock_parse("# c\n\n cli@3.0 # x\nR6\n", 22, lines, lines, NULL), 0);

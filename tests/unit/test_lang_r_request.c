@@ -9,8 +9,8 @@ static void
 names_follow_the_grammar_of_cran(PKG_UNUSED void **state)
 {
 	static const char *const good[] = { "R6", "data.table", "ggplot2", "aa", "A.b.C9" };
-	static const char *const bad[] = { "", "a", "R", "9a", ".a", "a.", "a_b", "a-b", "a b", "a/b", "a;b",
-		"../a", "-a", "\xc3\xa4\xc3\xa4", "a\nb" };
+	static const char *const bad[] = { "", "a", "R", "9a", ".a", "a.", "a_b", "a-b", "a b",
+		"a/b", "a;b", "../a", "-a", "\xc3\xa4\xc3\xa4", "a\nb" };
 
 	for (size_t i = 0; i < PKG_ARRAY_LEN(good); i++)
 		if (!lang_r_name_is(good[i]))
@@ -25,10 +25,11 @@ what_a_person_types_has_one_canonical_form(PKG_UNUSED void **state)
 {
 	static const struct {
 		const char *text, *canonical;
-	} cases[] = { { "praise", "praise" }, { "  praise  ", "praise" }, { "cli@3.6.4", "cli@3.6.4" },
-		{ "cli==3.6.4", "cli@3.6.4" }, { "cli (== 3.6.4)", "cli@3.6.4" },
-		{ "cli (>= 3.4)", "cli (>= 3.4)" }, { "cli(>=3.4)", "cli (>= 3.4)" },
-		{ "cli>=3.4", "cli (>= 3.4)" }, { "cli (>= 1.0, < 2)", "cli (>= 1.0, < 2)" },
+	} cases[] = { { "praise", "praise" }, { "  praise  ", "praise" },
+		{ "cli@3.6.4", "cli@3.6.4" }, { "cli==3.6.4", "cli@3.6.4" },
+		{ "cli (== 3.6.4)", "cli@3.6.4" }, { "cli (>= 3.4)", "cli (>= 3.4)" },
+		{ "cli(>=3.4)", "cli (>= 3.4)" }, { "cli>=3.4", "cli (>= 3.4)" },
+		{ "cli (>= 1.0, < 2)", "cli (>= 1.0, < 2)" },
 		{ "data.table@1.17-0", "data.table@1.17-0" }, { "cli\n(>=\t3)", "cli (>= 3)" } };
 
 	for (size_t i = 0; i < PKG_ARRAY_LEN(cases); i++) {
@@ -44,9 +45,9 @@ what_a_person_types_has_one_canonical_form(PKG_UNUSED void **state)
 static void
 what_is_no_requirement_is_refused(PKG_UNUSED void **state)
 {
-	static const char *const bad[] = { "", "   ", "cli@", "cli@x", "cli (", "cli ()", "cli (>= )", "cli (>= 1",
-		"cli (>= 1) x", "cli (~> 1)", "cli (= 1)", "cli >= 1 2", "cli@1.2@1.3", "R", "R (>= 4)", "cli,R6",
-		"cli (>= 1,)", "cli@1.2rc1",
+	static const char *const bad[] = { "", "   ", "cli@", "cli@x", "cli (", "cli ()",
+		"cli (>= )", "cli (>= 1", "cli (>= 1) x", "cli (~> 1)", "cli (= 1)", "cli >= 1 2",
+		"cli@1.2@1.3", "R", "R (>= 4)", "cli,R6", "cli (>= 1,)", "cli@1.2rc1",
 		"cli (>=1,>=1,>=1,>=1,>=1,>=1,>=1,>=1,>=1)" };
 
 	for (size_t i = 0; i < PKG_ARRAY_LEN(bad); i++) {
@@ -65,7 +66,9 @@ lists_keep_every_need_and_the_language_among_them(PKG_UNUSED void **state)
 {
 	lang_cleanup_r_needs struct lang_r_needs needs = { 0 };
 
-	assert_int_equal(lang_r_needs_parse("R (>= 3.6), cli (>= 1, < 2),\n  rlang ,,utils", &needs, NULL), 0);
+	assert_int_equal(
+		lang_r_needs_parse("R (>= 3.6), cli (>= 1, < 2),\n  rlang ,,utils", &needs, NULL),
+		0);
 	assert_int_equal(needs.count, 4);
 	assert_string_equal(needs.items[0].name, "R");
 	assert_false(lang_r_need_met(&needs.items[0], "3.5.0"));

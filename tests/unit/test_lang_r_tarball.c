@@ -23,7 +23,7 @@ add(struct pkg_buf *tar, const char *name, char type, const char *content)
 
 	(void)snprintf(header, 100, "%s", name);
 	(void)snprintf(header + 100, 8, "%07o", 0644);
-	(void)snprintf(header + 124, 12, "%011zo", len);
+	(void)snprintf(header + 124, 12, "%011o", (unsigned int)len);
 	(void)snprintf(header + 136, 12, "%011o", 0);
 	header[156] = type;
 	memcpy(header + 257, "ustar\0", 6);
@@ -48,12 +48,14 @@ finish(struct pkg_buf *tar)
 static int
 packed(const struct pkg_buf *tar, size_t keep)
 {
-	z_stream stream = { .next_in = (unsigned char *)tar->data, .avail_in = (unsigned int)tar->len };
+	z_stream stream = { .next_in = (unsigned char *)tar->data,
+		.avail_in = (unsigned int)tar->len };
 	static unsigned char out[256 * 1024];
 	int fd = memfd_create("tar", MFD_CLOEXEC);
 	size_t len;
 
-	assert_int_equal(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+	assert_int_equal(
+		deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
 	stream.next_out = out;
 	stream.avail_out = sizeof(out);
 	assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
@@ -104,7 +106,8 @@ long_names_of_both_kinds_are_read(PKG_UNUSED void **state)
 	add(&tar, "cut", '0', DESCRIPTION);
 	add(&tar, "pax", 'x', "24 path=pk.g/src/x/y.c\n");
 	add(&tar, "cut", '0', "");
-	assert_int_equal(read_tar(&tar, &description, NULL), -1); /* the pax record's length is wrong */
+	assert_int_equal(
+		read_tar(&tar, &description, NULL), -1); /* the pax record's length is wrong */
 	add(&tar, "././@LongLink", 'L', "pk.g/DESCRIPTION");
 	add(&tar, "cut", '0', DESCRIPTION);
 	add(&tar, "pax", 'x', "23 path=pk.g/src/x/y.c\n");
@@ -119,9 +122,10 @@ entries_that_could_lead_elsewhere_are_refused(PKG_UNUSED void **state)
 	static const struct {
 		const char *name;
 		char type;
-	} bad[] = { { "pk.g/../x", '0' }, { "/etc/x", '0' }, { "other/x", '0' }, { "pk.gx/y", '0' }, { "../pk.g/x", '0' },
-		{ "pk.g/link", '2' }, { "pk.g/hard", '1' }, { "pk.g/fifo", '6' }, { "pk.g/dev", '3' },
-		{ "pk.g/a\\b", '0' }, { "pk.g//x", '0' }, { "pk.g/\x01", '0' } };
+	} bad[] = { { "pk.g/../x", '0' }, { "/etc/x", '0' }, { "other/x", '0' }, { "pk.gx/y", '0' },
+		{ "../pk.g/x", '0' }, { "pk.g/link", '2' }, { "pk.g/hard", '1' },
+		{ "pk.g/fifo", '6' }, { "pk.g/dev", '3' }, { "pk.g/a\\b", '0' }, { "pk.g//x", '0' },
+		{ "pk.g/\x01", '0' } };
 
 	for (size_t i = 0; i < PKG_ARRAY_LEN(bad); i++) {
 		lang_cleanup_r_description struct lang_r_description description = { 0 };

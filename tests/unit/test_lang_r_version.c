@@ -8,8 +8,8 @@
 static void
 versions_have_the_order_of_package_version(PKG_UNUSED void **state)
 {
-	static const char *const ascending[] = { "0.1", "0.1.0", "0.1-1", "0.2", "0.10", "1.0", "1.0.0",
-		"1.0-1", "1.2-3", "1.2-10", "1.10", "2.0", "99999999999999999998.1",
+	static const char *const ascending[] = { "0.1", "0.1.0", "0.1-1", "0.2", "0.10", "1.0",
+		"1.0.0", "1.0-1", "1.2-3", "1.2-10", "1.10", "2.0", "99999999999999999998.1",
 		"99999999999999999999.0" };
 
 	for (size_t i = 0; i < PKG_ARRAY_LEN(ascending); i++)
@@ -32,8 +32,8 @@ dots_dashes_and_leading_zeroes_do_not_matter(PKG_UNUSED void **state)
 static void
 text_that_is_no_version_is_told(PKG_UNUSED void **state)
 {
-	static const char *const wrong[] = { "", ".", "1.", ".1", "1..2", "1.a", "a", "1.2 ", " 1.2", "1.2rc1",
-		"-1.2", "1.2-" };
+	static const char *const wrong[] = { "", ".", "1.", ".1", "1..2", "1.a", "a", "1.2 ",
+		" 1.2", "1.2rc1", "-1.2", "1.2-" };
 
 	for (size_t i = 0; i < PKG_ARRAY_LEN(wrong); i++)
 		if (lang_r_version_is(wrong[i], true))
@@ -52,13 +52,16 @@ limits_hold_as_they_read(PKG_UNUSED void **state)
 	static const struct {
 		const char *version, *op, *bound;
 		bool holds;
-	} cases[] = { { "1.10", ">=", "1.9", true }, { "1.9", ">=", "1.10", false }, { "1.0", "==", "1.0", true },
-		{ "1.0.0", "==", "1.0", false }, { "1.0", "!=", "1.0", false }, { "1.1", "!=", "1.0", true },
-		{ "1.0", "<", "1.0", false }, { "0.9", "<", "1.0", true }, { "1.0", "<=", "1.0", true },
-		{ "1.0-1", ">", "1.0", true }, { "1.0", ">", "1.0", false }, { "1.0", "=", "1.0", false } };
+	} cases[] = { { "1.10", ">=", "1.9", true }, { "1.9", ">=", "1.10", false },
+		{ "1.0", "==", "1.0", true }, { "1.0.0", "==", "1.0", false },
+		{ "1.0", "!=", "1.0", false }, { "1.1", "!=", "1.0", true },
+		{ "1.0", "<", "1.0", false }, { "0.9", "<", "1.0", true },
+		{ "1.0", "<=", "1.0", true }, { "1.0-1", ">", "1.0", true },
+		{ "1.0", ">", "1.0", false }, { "1.0", "=", "1.0", false } };
 
 	for (size_t i = 0; i < PKG_ARRAY_LEN(cases); i++)
-		if (lang_r_version_holds(cases[i].version, cases[i].op, cases[i].bound) != cases[i].holds)
+		if (lang_r_version_holds(cases[i].version, cases[i].op, cases[i].bound) !=
+			cases[i].holds)
 			fail_msg("%s %s %s", cases[i].version, cases[i].op, cases[i].bound);
 }
 

@@ -8,7 +8,10 @@ from .maker import SETUP, extension_setup_of, setup_of, special
 from .probe import python_probe
 
 OWN_BACKEND = '''
-import os, zipfile
+import base64, hashlib, os, zipfile
+def row(z, x):
+    h = base64.urlsafe_b64encode(hashlib.sha256(z.read(x)).digest()).decode().rstrip("=")
+    return f"{x},sha256={h},{z.getinfo(x).file_size}\\n"
 def build_wheel(d, config_settings=None, metadata_directory=None):
     n = "syn_sdist_pep517-1.0-py3-none-any.whl"; di = "syn_sdist_pep517-1.0.dist-info/"
     with zipfile.ZipFile(os.path.join(d, n), "w") as z:
@@ -17,7 +20,8 @@ def build_wheel(d, config_settings=None, metadata_directory=None):
         wheel = "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n"
         z.writestr(di + "METADATA", meta)
         z.writestr(di + "WHEEL", wheel)
-        z.writestr(di + "RECORD", "".join(f"{x},,\\n" for x in z.namelist()) + di + "RECORD,,\\n")
+    with zipfile.ZipFile(os.path.join(d, n), "a") as z:
+        z.writestr(di + "RECORD", "".join(row(z, x) for x in z.namelist()) + di + "RECORD,,\\n")
     return n
 '''
 
