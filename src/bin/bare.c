@@ -39,7 +39,8 @@ kernel(long number, long a, long b, long c, long d, long e)
 	return result;
 }
 __asm__(".text\n.globl _start\n.type _start,@function\n_start:\n"
-	"	xor %ebp, %ebp\n	mov %rsp, %rdi\n	and $-16, %rsp\n	call bare_start\n	hlt\n");
+	"	xor %ebp, %ebp\n	mov %rsp, %rdi\n	and $-16, %rsp\n	call "
+	"bare_start\n	hlt\n");
 #elif defined(__aarch64__)
 static long
 kernel(long number, long a, long b, long c, long d, long e)
@@ -58,7 +59,8 @@ kernel(long number, long a, long b, long c, long d, long e)
 	return x0;
 }
 __asm__(".text\n.globl _start\n.type _start,%function\n_start:\n"
-	"	mov x29, #0\n	mov x30, #0\n	mov x0, sp\n	and sp, x0, #-16\n	bl bare_start\n");
+	"	mov x29, #0\n	mov x30, #0\n	mov x0, sp\n	and sp, x0, #-16\n	bl "
+	"bare_start\n");
 #endif
 
 static long

@@ -26,8 +26,9 @@ say_error(const char *program, const char *what, const char *object, int error)
 		{ EPERM, "Operation not permitted" }, { ENOEXEC, "Exec format error" },
 		{ ENOTDIR, "Not a directory" }, { E2BIG, "Argument list too long" },
 		{ EBADF, "Bad file descriptor" }, { EADDRINUSE, "Address already in use" },
-		{ ENOMEM, "Cannot allocate memory" }, { ENOTSOCK, "Socket operation on non-socket" },
-		{ EPIPE, "Broken pipe" }, { ENOTCONN, "Transport endpoint is not connected" } };
+		{ ENOMEM, "Cannot allocate memory" },
+		{ ENOTSOCK, "Socket operation on non-socket" }, { EPIPE, "Broken pipe" },
+		{ ENOTCONN, "Transport endpoint is not connected" } };
 	char number[] = "error    0";
 	const char *why = number;
 

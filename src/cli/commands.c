@@ -9,8 +9,8 @@
 #define JOB (WHERE | WHO | FOLLOW | CLI_BIT(YES) | CLI_BIT(NO_WAIT))
 #define FILES (CLI_BIT(REQUIREMENT) | CLI_BIT(CONSTRAINT))
 #define SOURCES                                                                                    \
-	(CLI_BIT(INDEX_URL) | CLI_BIT(EXTRA_INDEX_URL) | CLI_BIT(REPO) | CLI_BIT(SOURCE) | CLI_BIT(PRE) | CLI_BIT(SUGGESTS) |          \
-		CLI_BIT(EXCLUDE_NEWER) | CLI_BIT(DEPENDENCIES))
+	(CLI_BIT(INDEX_URL) | CLI_BIT(EXTRA_INDEX_URL) | CLI_BIT(REPO) | CLI_BIT(SOURCE) |         \
+		CLI_BIT(PRE) | CLI_BIT(SUGGESTS) | CLI_BIT(EXCLUDE_NEWER) | CLI_BIT(DEPENDENCIES))
 #define CREATES (CLI_BIT(PYTHON) | CLI_BIT(HERMETIC))
 #define REQUIREMENTS N_("REQUIREMENT...")
 
@@ -37,8 +37,8 @@ const struct cli_command cli_commands[] = {
 		cli_cmd_list },
 	{ "show", N_("NAME..."), N_("a package: its version, and where it came from"), 1, -1,
 		WHERE | OUTPUT, cli_cmd_show },
-	{ "freeze", "", N_("what an environment owns, for install -r; R: --json is a renv.lock"), 0, 0,
-		WHERE | OUTPUT, cli_cmd_freeze },
+	{ "freeze", "", N_("what an environment owns, for install -r; R: --json is a renv.lock"), 0,
+		0, WHERE | OUTPUT, cli_cmd_freeze },
 	{ "history", "", N_("every change of an environment"), 0, 0, WHERE | ROWS | CLI_BIT(NUMBER),
 		cli_cmd_history },
 

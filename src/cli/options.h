@@ -21,7 +21,8 @@
 	X(CONSTRAINT, 'c', "constraint", N_("FILE"), N_("limit versions as this file says"))       \
 	X(INDEX_URL, 0, "index-url", "URL", N_("the package index"))                               \
 	X(EXTRA_INDEX_URL, 0, "extra-index-url", "URL", N_("a further package index"))             \
-	X(REPO, 0, "repo", "URL", N_("a repository of R packages; the first that has a name counts"))     \
+	X(REPO, 0, "repo", "URL",                                                                  \
+		N_("a repository of R packages; the first that has a name counts"))                \
 	X(PYTHON, 0, "python", N_("PATH|X.Y"), N_("interpreter of a new environment"))             \
 	X(HERMETIC, 0, "hermetic", NULL, N_("a new environment inherits no packages"))             \
 	X(SOURCE, 0, "source", NULL, N_("allow builds from source, in the build sandbox"))         \

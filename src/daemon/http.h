@@ -17,7 +17,6 @@
  * connections each, 4,096 leave room for a thousand listeners; 30 s without a byte ends a request. */
 #define HTTP_BODY_MAX (1024 * 1024)
 #define HTTP_CONNECTIONS_MAX 4096
-#define HTTP_CONNECTIONS_PER_PEER 1024
 #define HTTP_IDLE_SECONDS 30
 #define HTTP_POOL_BYTES 16384
 

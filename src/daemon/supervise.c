@@ -17,7 +17,7 @@
 #include "daemon/worker.h"
 #include "install/events.h"
 #include "install/names.h"
-#include "store/history.h"
+#include "store/final.h"
 #include "store/journal.h"
 
 /* A cancelled worker has so long to leave by itself (every descendant is gone within 2 s). */
@@ -363,48 +363,17 @@ start_worker(struct daemon *daemon, int64_t job, struct pkg_error *err)
 	return 0;
 }
 
-static struct json_object *
-end_row(const struct store_job *job, enum store_job_state state, const struct pkg_error *err)
-{
-	struct json_object *row = json_object_new_object();
-
-	pkg_json_set_str(row, "type", "result");
-	pkg_json_set_int(row, "job", job->id);
-	pkg_json_set_str(row, "status", store_job_state_name(state));
-	pkg_json_set_str(row, "kind", pkg_error_kind_name(err->kind));
-	pkg_json_set_str(row, "message", err->message);
-	pkg_json_set_str(row, "cure", err->cure);
-	pkg_json_set_str(row, "action", job->action);
-	pkg_json_set_str(row, "project", job->project);
-	pkg_json_set_str(row, "language", job->language);
-	pkg_json_set_str(row, "environment", job->environment);
-	pkg_json_set(row, "reasons", json_object_new_array());
-	pkg_json_set(row, "changes", json_object_new_array());
-	return row;
-}
-
 /* A job that no worker has: its end is written here. */
 static int
 end_job(struct daemon *daemon, const struct store_job *job, enum store_job_state state,
 	const struct pkg_error *why, struct pkg_error *err)
 {
-	struct json_object *row = end_row(job, state, why);
-	pkg_autofree char *text = pkg_json_line(row);
-	int rc = -1;
+	struct json_object *line = NULL;
 
-	if (store_begin(daemon->store, err) < 0)
-		goto out;
-	if (store_job_end(daemon->store, job->id, state, text, err) < 0 ||
-		store_audit_add(daemon->store, "result", text, err) < 0 ||
-		store_commit(daemon->store, err) < 0) {
-		store_rollback(daemon->store);
-		goto out;
-	}
-	supervisor_event(daemon, job->id, json_object_get(row));
-	rc = 0;
-out:
-	json_object_put(row);
-	return rc;
+	if (store_final_write(daemon->store, job, state, why, &line, err) < 0)
+		return -1;
+	supervisor_event(daemon, job->id, line);
+	return 0;
 }
 
 static void

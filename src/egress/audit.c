@@ -69,8 +69,8 @@ egress_audit_format(const struct egress_row *row, struct pkg_buf *out)
 	add_string(out, "address", row->address);
 	add_string(out, "rule", row->rule);
 	add_string(out, "reason", row->reason);
-	pkg_buf_addf(out, ",\"up\":%lld,\"down\":%lld,\"duration_ms\":%lld}\n",
-		(long long)row->up, (long long)row->down, (long long)row->duration_ms);
+	pkg_buf_addf(out, ",\"up\":%lld,\"down\":%lld,\"duration_ms\":%lld}\n", (long long)row->up,
+		(long long)row->down, (long long)row->duration_ms);
 }
 
 int

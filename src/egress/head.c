@@ -444,8 +444,7 @@ egress_request_write(const struct egress_request *request, bool absolute, const 
 		pkg_buf_addf(out, "Proxy-Authorization: %s\r\n", authorization);
 	if (request->fields.len)
 		pkg_buf_add_mem(out, request->fields.data, request->fields.len);
-	pkg_buf_add(out,
-		request->connect || request->keep ? "\r\n" : "Connection: close\r\n\r\n");
+	pkg_buf_add(out, request->connect || request->keep ? "\r\n" : "Connection: close\r\n\r\n");
 }
 
 void
@@ -506,8 +505,7 @@ egress_response_parse(const char *head, size_t len, size_t max_fields, bool to_h
 	pkg_buf_add_mem(&out->head, line.data, line.len);
 	pkg_buf_add(&out->head, "\r\n");
 	write_fields(fields, count, false, &out->head);
-	pkg_buf_add(&out->head,
-		out->interim || out->keep ? "\r\n" : "Connection: close\r\n\r\n");
+	pkg_buf_add(&out->head, out->interim || out->keep ? "\r\n" : "Connection: close\r\n\r\n");
 	return 0;
 }
 

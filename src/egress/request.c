@@ -77,8 +77,8 @@ reuse_server(struct conn *conn)
 {
 	struct conn_request *request = conn->request;
 	bool same = conn->server.fd >= 0 && request->kept_host && !request->head.connect &&
-		strcmp(request->kept_host, conn->host) == 0 &&
-		request->kept_port == conn->port && request->kept_rules == conn->rules;
+		strcmp(request->kept_host, conn->host) == 0 && request->kept_port == conn->port &&
+		request->kept_rules == conn->rules;
 	char byte;
 
 	if (same && recv(conn->server.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&

@@ -254,8 +254,7 @@ plan_install_asked(
 		return INSTALL_FAILED;
 	if (!worker->fresh_tree && check_present(worker, asked->keys, err) < 0)
 		return INSTALL_FAILED;
-	if (!request.upgrade && !request.suggests &&
-		all_satisfied(worker, asked->requirements))
+	if (!request.upgrade && !request.suggests && all_satisfied(worker, asked->requirements))
 		return install_remake_plan(worker, err) < 0 ? INSTALL_FAILED : INSTALL_NOTHING;
 	if (resolve(worker, &request, err) < 0 || install_remake_plan(worker, err) < 0)
 		return INSTALL_FAILED;

@@ -18,6 +18,7 @@
 #include "install/names.h"
 #include "lang/lang.h"
 #include "store/card.h"
+#include "store/final.h"
 
 /* A worker that tries the lock in vain holds it for less. */
 #define LOCK_WAIT_MS 500
@@ -46,65 +47,6 @@ report(struct reconciler *rec, int64_t job, const char *project, const char *lan
 
 /* --- ends of jobs that nobody works on --- */
 
-static struct json_object *
-interrupted_result(const struct store_job *job, const struct pkg_error *why)
-{
-	struct json_object *result = json_object_new_object();
-
-	pkg_json_set_str(result, "type", "result");
-	pkg_json_set_int(result, "job", job->id);
-	pkg_json_set_str(result, "action", job->action);
-	pkg_json_set_str(result, "kind", pkg_error_kind_name(why->kind));
-	pkg_json_set_str(result, "message", why->message);
-	pkg_json_set_str(result, "cure", why->cure);
-	pkg_json_set_str(result, "project", job->project);
-	pkg_json_set_str(result, "language", job->language);
-	pkg_json_set_str(result, "environment", job->environment);
-	pkg_json_set(result, "reasons", json_object_new_array());
-	pkg_json_set(result, "changes", json_object_new_array());
-	return result;
-}
-
-static void
-add_place(struct reconciler *rec, const struct store_job *job, struct json_object *result,
-	int64_t *env_id)
-{
-	struct store_env_key key = { job->project, job->language, job->environment };
-	pkg_cleanup_store_env struct store_env env = { 0 };
-
-	(void)store_env_get(rec->store, &key, &env, NULL);
-	pkg_json_set_int(result, "generation", env.generation);
-	pkg_json_set_int(result, "revision", env.revision);
-	*env_id = env.id;
-}
-
-static int
-end_rows(struct reconciler *rec, const struct store_job *job, const struct pkg_error *why,
-	enum store_job_state state, struct json_object *result, int64_t env)
-{
-	pkg_autofree char *text = pkg_json_line(result);
-	struct store_history history = {
-		.env = env,
-		.job = job->id,
-		.time_ms = pkg_time_now_ms(),
-		.action = job->action,
-		.asked = job->request,
-		.uid = job->requester.uid,
-		.label = job->requester.label,
-		.plan_hash = job->plan_hash,
-		.result = (char *)store_job_state_name(state),
-		.kind = (char *)pkg_error_kind_name(why->kind),
-		.generation = pkg_json_int(result, "generation", 0),
-		.revision = pkg_json_int(result, "revision", 0),
-		.changes = (char *)"[]",
-	};
-
-	if (store_job_end(rec->store, job->id, state, text, NULL) < 0 ||
-		store_audit_add(rec->store, "result", text, NULL) < 0)
-		return -1;
-	return env != 0 ? store_history_add(rec->store, &history, NULL) : 0;
-}
-
 /* Claims of a job that nobody works on any more. */
 static void
 end_claims(struct reconciler *rec, int64_t job, const char *outcome)
@@ -121,23 +63,15 @@ end_claims(struct reconciler *rec, int64_t job, const char *outcome)
 static void
 end_job(struct reconciler *rec, const struct store_job *job, const struct pkg_error *why)
 {
-	bool cancelled = job->cancel_requested;
-	enum store_job_state state = cancelled ? STORE_JOB_CANCELLED : STORE_JOB_INTERRUPTED;
-	pkg_cleanup(pkg_json_put) struct json_object *result = interrupted_result(job, why);
+	enum store_job_state state =
+		job->cancel_requested ? STORE_JOB_CANCELLED : STORE_JOB_INTERRUPTED;
+	pkg_cleanup(pkg_json_put) struct json_object *line = NULL;
 	pkg_autofree char *text = NULL;
-	int64_t env = 0;
 
-	if (store_job_state_ended(job->state))
+	if (store_job_state_ended(job->state) ||
+		store_final_write(rec->store, job, state, why, &line, NULL) < 0)
 		return;
-	pkg_json_set_str(result, "status", store_job_state_name(state));
-	add_place(rec, job, result, &env);
-	if (store_begin(rec->store, NULL) < 0)
-		return;
-	if (end_rows(rec, job, why, state, result, env) < 0 || store_commit(rec->store, NULL) < 0) {
-		store_rollback(rec->store);
-		return;
-	}
-	text = pkg_json_line(result);
+	text = pkg_json_line(line);
 	install_events_finish(rec->home, job->id, text);
 }
 

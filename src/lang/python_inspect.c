@@ -108,16 +108,20 @@ read_zip(const struct source *source, struct lang_python_wheel *wheel, struct pk
 /* --- where from --- */
 
 static int
-from_store(struct lang_context *lang, const char *sha256, struct lang_python_wheel *wheel,
-	long long *size)
+from_store(struct lang_context *lang, const struct lang_dist *dist, const char *sha256,
+	struct lang_python_wheel *wheel, long long *size)
 {
-	struct stat st;
-	pkg_autofree char *path = fetch_cas_path(lang->cas, sha256);
+	pkg_autofd int fd = -1;
 
 	if (!lang_python_store_has(lang->home, sha256) ||
 		lang_python_store_load(lang->home, sha256, true, wheel, NULL) < 0)
 		return -1;
-	*size = lstat(path, &st) == 0 ? (long long)st.st_size : -1;
+	/* The cached file's size means something only when its hash is right, so it is asked only where the
+	 * index says nothing: a damaged file must not end up in the plan. */
+	if (dist->size <= 0)
+		fd = fetch_cas_get(lang->cas, sha256, size, NULL);
+	if (fd < 0)
+		*size = -1;
 	return 0;
 }
 
@@ -224,7 +228,7 @@ find_listing(struct lang_context *lang, struct lang_dist *dist, struct lang_pyth
 	const char *sha256 = lang_python_store_sha256(dist);
 	pkg_cleanup_error struct pkg_error why = { 0 };
 
-	if (sha256 && from_store(lang, sha256, wheel, size) == 0)
+	if (sha256 && from_store(lang, dist, sha256, wheel, size) == 0)
 		return 0;
 	if (sha256 && fetch_cas_has(lang->cas, sha256)) {
 		if (from_cache(lang, sha256, wheel, size, &why) == 0)

@@ -17,7 +17,8 @@ path_reason(PKG_UNUSED const struct lang_env *env, PKG_UNUSED const char *path)
 	return NULL;
 }
 
-/* A package hides another of its own name alone, and the inventory tells of those that are inherited. */
+/* A package hides another of its own name alone, and the inventory tells of those that are
+ * inherited. */
 static char *
 shadows(PKG_UNUSED const struct lang_env *env, PKG_UNUSED const char *path)
 {

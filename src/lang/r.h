@@ -1,10 +1,12 @@
 /* lang/r.h - R: the functions behind the table of lang/lang.h.
- * Purpose    One prototype per operation, as lang/lang.h documents them; the table itself is in lang/r.c.
+ * Purpose    One prototype per operation, as lang/lang.h documents them; the table itself is in
+ *            lang/r.c.
  * Ownership  As lang/lang.h.
  * Errors     As lang/lang.h.
  *
- * An environment's tree is library/NAME/ for each package (what R_LIBS names), records/NAME with the list of its
- * files, bin/R and bin/Rscript that start the interpreter with this library first, and etc/profile.R.
+ * An environment's tree is library/NAME/ for each package (what R_LIBS names), records/NAME with
+ * the list of its files, bin/R and bin/Rscript that start the interpreter with this library first,
+ * and etc/profile.R.
  */
 #ifndef LANG_R_H
 #define LANG_R_H

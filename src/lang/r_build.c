@@ -1,6 +1,7 @@
-/* Builds in their order, as many at a time as there are processors. Each sees its tarball, the packages it needs and
- * nothing else of ours, all read-only, and writes into its own empty directory; there is no network. R CMD INSTALL's exit
- * status and words explain a failure; what decides is what lies in that directory afterwards. */
+/* Builds in their order, as many at a time as there are processors. Each sees its tarball, the
+ * packages it needs and nothing else of ours, all read-only, and writes into its own empty
+ * directory; there is no network. R CMD INSTALL's exit status and words explain a failure; what
+ * decides is what lies in that directory afterwards. */
 #include "lang/r_build.h"
 
 #include <pthread.h>
@@ -137,7 +138,8 @@ add_variables(const struct builder *builder, bool parallel, struct pkg_argv *var
 	pkg_argv_addf(variables, "MAKEFLAGS=-j%d", parallel ? builder->cores : 1);
 }
 
-/* Where the package will be while it is built: any place will do but for one that says it cannot be moved. */
+/* Where the package will be while it is built: any place will do but for one that says it cannot
+ * be moved. */
 static char *
 library_inside(const struct builder *builder, const struct lang_r_unit *unit)
 {
@@ -315,6 +317,15 @@ is_over(const struct builder *builder)
 	return builder->failed || !waiting;
 }
 
+static bool
+is_running(const struct builder *builder)
+{
+	for (size_t i = 0; i < builder->units->count; i++)
+		if (builder->states[i] == RUNNING)
+			return true;
+	return false;
+}
+
 static void
 say(struct builder *builder, const struct lang_r_unit *unit)
 {
@@ -348,6 +359,12 @@ work_off(void *context)
 		pkg_cleanup_error struct pkg_error err = { 0 };
 		int rc;
 
+		if (number < 0 && !is_running(builder)) {
+			pkg_error_set(
+				&err, PKG_E_INTERNAL, "packages to build wait for each other");
+			finish(builder, 0, -1, &err);
+			break;
+		}
 		if (number < 0) {
 			pthread_cond_wait(&builder->turn, &builder->lock);
 			continue;
@@ -371,10 +388,9 @@ start(struct builder *builder, struct pkg_error *err)
 								   : (size_t)builder->cores;
 	size_t count = 0;
 
-	/* Proved once, before several would do it at the same time. */
-	if (!sandbox_confines(builder->lang->sandbox, SANDBOX_BUILD, err) && err &&
-		err->kind != PKG_E_NONE)
-		return -1;
+	/* Proved once, before several would do it at the same time; what it comes to is for each run
+	 * to say. */
+	(void)sandbox_confines(builder->lang->sandbox, SANDBOX_BUILD, NULL);
 	while (count + 1 < wanted && count < THREADS_MAX &&
 		pthread_create(&threads[count], NULL, work_off, builder) == 0)
 		count++;

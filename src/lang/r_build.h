@@ -1,8 +1,9 @@
 /* lang/r_build.h - packages built from source, and where they are kept.
- * Purpose    <cache>/rbuilt/<16 of the key>/<sha256 of the source>/ holds tree/ (what R CMD INSTALL made, 0444 or 0555) and
- *            files (its listing, in the form of a RECORD). The key is a hash of all that the result depends on: source,
- *            R's minor version, home and platform, and the versions of every package that it needs. An entry is complete
- *            or absent; environments get hard links.
+ * Purpose    <cache>/rbuilt/<16 of the key>/<sha256 of the source>/ holds tree/ (what R CMD INSTALL
+ *            made, 0444 or 0555) and files (its listing, in the form of a RECORD). The key is a
+ *            hash of all that the result depends on: source, R's minor version, home and platform,
+ *            and the versions of every package that it needs. An entry is complete or absent;
+ *            environments get hard links.
  * Ownership  Results are given.
  * Errors     As r_build.c and r_explain.h say.
  */
@@ -19,7 +20,7 @@ bool lang_r_built_has(const struct pkg_home *home, const struct lang_dist *dist)
 struct lang_r_dep {
 	char *name;
 	char *version;
-	char *path; /* its directory on the host; NULL: in R's own library, or another unit's, not built yet */
+	char *path; /* its directory on the host; NULL: R's own, or another unit's */
 	long unit; /* of the same job; -1: it is there already */
 };
 struct lang_r_unit {
@@ -40,8 +41,8 @@ void lang_r_units_clear(struct lang_r_units *units);
 #define lang_cleanup_r_units __attribute__((cleanup(lang_r_units_clear)))
 
 /* --- keeping a result (r_pack.c) --- */
-/* Checks what the build left at `built` (regular files and directories alone, the planned package and version) and puts it
- * into the cache. */
+/* Checks what the build left at `built` (regular files and directories alone, the planned
+ * package and version) and puts it into the cache. */
 int lang_r_pack(struct lang_context *lang, const struct lang_r_unit *unit, const char *built,
 	struct pkg_error *err);
 #endif

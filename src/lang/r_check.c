@@ -25,8 +25,8 @@ broken(const struct lang_env *env, struct pkg_error *err, const char *what)
 	return pkg_error_cure(err, "rebuild it from its history: pkg env repair -l r %s", name);
 }
 
-/* The R that runs now is told by its base package: one file, no process. Compiled packages are tied to a minor
- * version. */
+/* The R that runs now is told by its base package: one file, no process. Compiled packages are
+ * tied to a minor version. */
 int
 lang_r_healthy(const struct lang_env *env, struct pkg_error *err)
 {

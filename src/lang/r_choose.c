@@ -1,5 +1,5 @@
-/* One package, one version: what is there, then the repositories in order, then their archives; and what to say when
- * there is none. */
+/* One package, one version: what is there, then the repositories in order, then their archives;
+ * and what to say when there is none. */
 #include <stdlib.h>
 #include <string.h>
 

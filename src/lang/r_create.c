@@ -12,7 +12,8 @@
 #define PROFILE_MAX (64 * 1024)
 #define PLACEHOLDER "@ENVIRONMENT@"
 
-/* What is there already may be somebody's packages: it is neither filled nor, after a failure, removed. */
+/* What is there already may be somebody's packages: it is neither filled nor, after a failure,
+ * removed. */
 static int
 need_empty(const char *tree, struct pkg_error *err)
 {
@@ -44,8 +45,8 @@ add_quoted(struct pkg_buf *out, const char *text)
 	pkg_buf_add_char(out, '\'');
 }
 
-/* bin/R and bin/Rscript: whoever starts R by them, in `pkg run` or not, gets this library first and the profile that
- * sends installations to pkgd. */
+/* bin/R and bin/Rscript: whoever starts R by them, in `pkg run` or not, gets this library first
+ * and the profile that sends installations to pkgd. */
 static int
 write_starter(const struct lang_env *env, const char *name, struct pkg_error *err)
 {
@@ -62,8 +63,8 @@ write_starter(const struct lang_env *env, const char *name, struct pkg_error *er
 		const char *pair = variables->items[i];
 		size_t len = strcspn(pair, "=");
 
-		/* A person's profile, language, editor and pager are theirs, and the site's environment file
-		 * is read unless it could bring its libraries back. */
+		/* A person's profile, language, editor and pager are theirs, and the site's
+		 * environment file is read unless it could bring its libraries back. */
 		if (strncmp(pair, "R_LIBS", 6) != 0 &&
 			!(env->hermetic && strncmp(pair, "R_ENVIRON=", 10) == 0))
 			continue;
@@ -126,8 +127,8 @@ lang_r_create(struct lang_context *lang, const struct lang_env *env, struct pkg_
 {
 	if (need_empty(env->tree, err) < 0)
 		return -1;
-	/* The proof is the inventory that follows every creation: there R itself, in the sandbox, says that this
-	 * library comes first. */
+	/* The proof is the inventory that follows every creation: there R itself, in the
+	 * sandbox, says that this library comes first. */
 	if (fill(lang, env, err) == 0)
 		return 0;
 	(void)pkg_tree_remove(env->tree, NULL);

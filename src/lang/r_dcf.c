@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All strings of one record lie in one buffer, by their offsets, so that a big index costs no allocation a field. */
+/* All strings of one record lie in one buffer, by their offsets, so that a big index costs no
+ * allocation a field. */
 struct lang_r_record {
 	struct pkg_buf text;
 	struct {

@@ -1,12 +1,12 @@
 /* lang/r_dcf.h - Debian control format, as R writes it: DESCRIPTION files and PACKAGES indexes.
- * Purpose    Records of "Field: value" lines; a line that begins with a blank continues the value above it, an
- *            empty line ends the record.
+ * Purpose    Records of "Field: value" lines; a line that begins with a blank continues the value
+ *            above it, an empty line ends the record.
  * Ownership  A record and its strings are lent for the call of the function that gets it.
- * Errors     PKG_E_INVALID with the line for text that is no such file, PKG_E_TOO_LARGE beyond the limits below,
- *            and whatever the callback sets.
+ * Errors     PKG_E_INVALID with the line for text that is no such file, PKG_E_TOO_LARGE beyond the
+ *            limits below, and whatever the callback sets.
  *
- * Text is not judged here: it may hold any bytes but NUL. Values come as one line, continuations joined by one
- * blank. Of two equal fields in a record the last one counts.
+ * Text is not judged here: it may hold any bytes but NUL. Values come as one line, continuations
+ * joined by one blank. Of two equal fields in a record the last one counts.
  */
 #ifndef LANG_R_DCF_H
 #define LANG_R_DCF_H

@@ -1,7 +1,10 @@
-/* lang/r_description.h - what a package says of itself: DESCRIPTION, in a tree or inside a source tarball.
- * Purpose    The fields that planning, building and checking need, judged once; and a reader of *.tar.gz that
- *            takes out the one file and refuses an archive that could write anywhere but below its own directory.
- * Ownership  The description owns its strings; release with lang_r_description_clear(). { 0 } is empty.
+/* lang/r_description.h - what a package says of itself: DESCRIPTION, in a tree or inside a source
+ *       tarball.
+ * Purpose    The fields that planning, building and checking need, judged once; and a reader of
+ *            *.tar.gz that takes out the one file and refuses an archive that could write anywhere
+ *            but below its own directory.
+ * Ownership  The description owns its strings; release with lang_r_description_clear(). { 0 } is
+ *            empty.
  * Errors     PKG_E_ARCHIVE naming the entry or field; PKG_E_TOO_LARGE beyond the limits.
  */
 #ifndef LANG_R_DESCRIPTION_H
@@ -35,8 +38,8 @@ int lang_r_description_take(
 /* tree_fd/PATH/DESCRIPTION. */
 int lang_r_description_read(
 	int tree_fd, const char *path, struct lang_r_description *out, struct pkg_error *err);
-/* The whole archive is read from the descriptor's current offset: gzip, tar (ustar, pax, GNU names), regular files
- * and directories below `name`/ alone. */
+/* The whole archive is read from the descriptor's current offset: gzip, tar (ustar, pax, GNU
+ * names), regular files and directories below `name`/ alone. */
 int lang_r_tarball_read(
 	int fd, const char *name, struct lang_r_description *out, struct pkg_error *err);
 #endif

@@ -16,8 +16,9 @@
 #define PATH_SHOWN 1024
 #define ENTRIES_MAX 256
 
-/* Where Rs are kept: what the configuration names, PATH, /opt/R (rig and the builds for Linux distributions put one
- * directory a version there), the active conda environment, the system's own places. */
+/* Where Rs are kept: what the configuration names, PATH, /opt/R (rig and the builds for Linux
+ * distributions put one directory a version there), the active conda environment, the system's
+ * own places. */
 struct search {
 	struct lang_context *lang;
 	const char *version; /* wanted: "4.2"; NULL: any */

@@ -103,7 +103,8 @@ missing_compiler(const struct lang_r_failure *failure, struct pkg_error *err)
 	return 0;
 }
 
-/* In the order in which they count: what stands further down is often a consequence of what stands above. */
+/* In the order in which they count: what stands further down is often a consequence of what
+ * stands above. */
 static const struct telling {
 	const char *parts[2];
 	size_t count;

@@ -1,6 +1,6 @@
 /* lang/r_explain.h - why a build failed, from its log.
- * Purpose    The kind and the one line that matters: R ends every failure with the same sentence, whatever was the
- *            matter (BEHAVIOURS O79, O80).
+ * Purpose    The kind and the one line that matters: R ends every failure with the same sentence,
+ *            whatever was the matter (BEHAVIOURS O79, O80).
  * Ownership  Everything is borrowed.
  * Errors     Always sets one: PKG_E_BUILD_HEADER, BUILD_COMPILER, DISK_FULL or BUILD.
  */
@@ -17,6 +17,7 @@ struct lang_r_failure {
 	const char *system_note; /* what was foreseen; NULL */
 };
 int lang_r_explain(const struct lang_r_failure *failure, struct pkg_error *err);
-/* Another try, without parallel make, might end otherwise: no compiler and no configure script said why. */
+/* Another try, without parallel make, might end otherwise: no compiler and no configure script
+ * said why. */
 bool lang_r_explain_is_vague(const char *log, size_t len);
 #endif

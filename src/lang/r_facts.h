@@ -1,8 +1,8 @@
 /* lang/r_facts.h - what an R said of itself, and the lines in which our R scripts speak.
- * Purpose    envs/r/probe.R prints facts as lines "PKGD<tab>NAME<tab>VALUE"; this checks them once and keeps them as
- *            JSON, from which everything else reads.
- * Ownership  Facts are a json-c object, refcounted; getters borrow from it unless marked given, and never return
- *            NULL.
+ * Purpose    envs/r/probe.R prints facts as lines "PKGD<tab>NAME<tab>VALUE"; this checks them once
+ *            and keeps them as JSON, from which everything else reads.
+ * Ownership  Facts are a json-c object, refcounted; getters borrow from it unless marked given, and
+ *            never return NULL.
  * Errors     PKG_E_INVALID that says which fact is missing or cannot be.
  */
 #ifndef LANG_R_FACTS_H
@@ -13,8 +13,8 @@
 #define LANG_R_OUTPUT_MAX (16 * 1024 * 1024)
 #define LANG_R_LINE_FIELDS 4
 
-/* Each line that begins with "PKGD<tab>": its fields, cleaned and NUL-terminated, absent ones "". Whatever else was
- * printed is passed over. The callback's -1 ends the reading. */
+/* Each line that begins with "PKGD<tab>": its fields, cleaned and NUL-terminated, absent ones
+ * "". Whatever else was printed is passed over. The callback's -1 ends the reading. */
 typedef int lang_r_line_fn(
 	void *context, const char *const fields[LANG_R_LINE_FIELDS], struct pkg_error *err);
 int lang_r_lines(

@@ -15,6 +15,7 @@
 #define PIN_MAX (8 * 1024 * 1024)
 #define CHUNK (256 * 1024)
 #define MD5_HEX 33
+#define DESCRIPTION_FORM "1" /* changes when description_text() does */
 
 struct lang_r_files {
 	struct lang_context *lang;
@@ -68,7 +69,8 @@ lang_r_files_find(const struct lang_r_files *files, const struct lang_r_entry *e
 static char *
 description_path(const struct lang_context *lang, const char *sha256)
 {
-	return pkg_path_joinf(lang->home->cache, "http/r-description/%.2s/%s", sha256, sha256);
+	return pkg_path_joinf(lang->home->cache, "http/r-description-" DESCRIPTION_FORM "/%.2s/%s",
+		sha256, sha256);
 }
 
 /* The fields that are needed later, in the form of a DESCRIPTION. */

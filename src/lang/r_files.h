@@ -1,10 +1,11 @@
 /* lang/r_files.h - source tarballs at hand, checked, with what they say of themselves.
- * Purpose    A repository names a file by MD5 at most. The first time it is fetched (nothing in it is run), held
- *            against that MD5, and its SHA-256 noted: pinned from then on. A file that changes under the same URL
- *            is an alarm, not an update (versions in a repository are final).
+ * Purpose    A repository names a file by MD5 at most. The first time it is fetched (nothing in it
+ *            is run), held against that MD5, and its SHA-256 noted: pinned from then on. A file
+ *            that changes under the same URL is an alarm, not an update (versions in a repository
+ *            are final).
  * Ownership  A heap object; what it lends lives as long as it does.
- * Errors     PKG_E_HASH for bytes that are not what the index or the pin says; PKG_E_ARCHIVE for a tarball that is not
- *            the package it is named for; as fetch/download.h.
+ * Errors     PKG_E_HASH for bytes that are not what the index or the pin says; PKG_E_ARCHIVE for a
+ *            tarball that is not the package it is named for; as fetch/download.h.
  */
 #ifndef LANG_R_FILES_H
 #define LANG_R_FILES_H

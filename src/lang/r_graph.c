@@ -61,7 +61,8 @@ add_dep(struct lang_r_unit *unit, const char *name, const char *version, long nu
 	return dep;
 }
 
-/* Where an R of this environment would find the package: its own library, the site's, R's. Given; NULL: nowhere. */
+/* Where an R of this environment would find the package: its own library, the site's, R's.
+ * Given; NULL: nowhere. */
 static char *
 find_installed(const struct lang_env *env, const char *name, struct lang_r_description *out)
 {
@@ -96,7 +97,8 @@ add_installed(const struct lang_env *env, const struct lang_r_units *units,
 		return pkg_error_set(err, PKG_E_BUILD,
 			"%s needs %s, which is neither planned nor there", unit->label, name);
 	own = pkg_path_contains(lang_r_library(env->facts), path);
-	/* R's own: base packages have R's version, and change with its patches without anybody's harm. */
+	/* R's own: base packages have R's version, and change with its patches without anybody's
+	 * harm. */
 	if (own && strcmp(description.version, lang_r_version(env->facts)) == 0)
 		return 0;
 	dep = add_dep(unit, name, description.version, -1);

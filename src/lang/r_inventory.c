@@ -20,8 +20,8 @@ struct listing {
 	bool ended;
 };
 
-/* Owned is what lies in the tree, or in the overlay that is about to be: relative. Anything else is inherited:
- * absolute. Given; NULL for what is no place at all. */
+/* Owned is what lies in the tree, or in the overlay that is about to be: relative. Anything else
+ * is inherited: absolute. Given; NULL for what is no place at all. */
 static char *
 place(const char *location, const char *prefix, bool *owned)
 {
@@ -49,7 +49,8 @@ add_package(struct listing *listing, const char *const *fields)
 	pkg_autofree char *location = place(fields[3], listing->prefix, &owned);
 	struct store_package *package;
 
-	/* A name that is none is no package that anybody could have asked for; the first of two counts, as in R. */
+	/* A name that is none is no package that anybody could have asked for; the first of two
+	 * counts, as in R. */
 	if (!location || !lang_r_name_is(fields[1]) || !lang_r_version_is(fields[2], true) ||
 		strcmp(pkg_path_base(location), fields[1]) != 0)
 		return;

@@ -1,6 +1,7 @@
-/* The proof that R can load what was installed. Loading ten packages takes longer than linking a thousand files, so one
- * that held is kept: for exactly these bytes, with exactly these packages under them, this R, and the system's shared
- * libraries as they are (ld.so.cache changes with each that comes or goes). */
+/* The proof that R can load what was installed. Loading ten packages takes longer than linking a
+ * thousand files, so one that held is kept: for exactly these bytes, with exactly these packages
+ * under them, this R, and the system's shared libraries as they are (ld.so.cache changes with
+ * each that comes or goes). */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -93,7 +94,8 @@ note_load(void *context, const char *const fields[LANG_R_LINE_FIELDS],
 	return 0;
 }
 
-/* "unable to load shared object '...': libfoo.so.1: cannot open shared object file" -> "libfoo.so.1". Given. */
+/* "unable to load shared object '...': libfoo.so.1: cannot open shared object file" ->
+ * "libfoo.so.1". Given. */
 static char *
 missing_library(const char *why)
 {

@@ -1,10 +1,11 @@
 /* lang/r_lock.h - what -r reads for R: a renv.lock, or one requirement a line.
- * Purpose    renv.lock is the JSON that renv writes: {"R":{"Version","Repositories":[{"Name","URL"}]},
- *            "Packages":{NAME:{"Package","Version","Source","Repository"}}}. Every package of it becomes
- *            "NAME@VERSION". The other form is what `pkg freeze` prints.
+ * Purpose    renv.lock is the JSON that renv writes:
+ *            {"R":{"Version","Repositories":[{"Name","URL"}]},
+ *            "Packages":{NAME:{"Package","Version","Source","Repository"}}}. Every package of it
+ *            becomes "NAME@VERSION". The other form is what `pkg freeze` prints.
  * Ownership  Results are appended to the caller's vectors; a text is given.
- * Errors     PKG_E_REQUIREMENT with the package or the line; PKG_E_UNSUPPORTED for a package that is not from a
- *            repository (GitHub, a local file).
+ * Errors     PKG_E_REQUIREMENT with the package or the line; PKG_E_UNSUPPORTED for a package that
+ *            is not from a repository (GitHub, a local file).
  */
 #ifndef LANG_R_LOCK_H
 #define LANG_R_LOCK_H

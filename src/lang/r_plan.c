@@ -99,7 +99,8 @@ check_built(
 		lang_r_platform(problem->env->facts));
 }
 
-/* Depth first over what is to be built; a package that is met again on the way down needs itself. */
+/* Depth first over what is to be built; a package that is met again on the way down needs
+ * itself. */
 static int
 find_cycle(const struct lang_r_problem *problem, const struct lang_r_solution *solution,
 	const struct lang_r_node *node, struct pkg_argv *path, struct pkg_argv *done,
@@ -211,7 +212,8 @@ add_dist(const struct lang_r_problem *problem, const struct lang_r_node *node,
 	dist->index = pkg_xstrdup(lang_r_packages_repo(problem->packages, node->taken->repo));
 	dist->sha256 = pkg_xstrdup(file->sha256);
 	dist->size = file->size;
-	/* Of something that is built already nothing is missing, and none of its code runs to install it. */
+	/* Of something that is built already nothing is missing, and none of its code runs to
+	 * install it. */
 	dist->is_sdist = !file->description.built_r;
 	dist->source = pkg_xstrdup(dist->is_sdist ? "sdist" : "wheel");
 	if (requirements && dist->is_sdist)

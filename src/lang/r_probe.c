@@ -23,8 +23,8 @@ add_stamp(struct json_object *out, const char *path)
 	pkg_json_set_int(out, path, time);
 }
 
-/* A change of any of these may change the answer: another R, another Makeconf or Renviron, a site library that
- * appears. */
+/* A change of any of these may change the answer: another R, another Makeconf or Renviron, a
+ * site library that appears. */
 static struct json_object *
 stamps_of(struct json_object *facts)
 {
@@ -100,7 +100,8 @@ write_cached(const char *file, struct json_object *facts)
 		(void)pkg_file_write(file, text, strlen(text), 0600, false, NULL);
 }
 
-/* What the sandbox stopped is a fact about the interpreter; what the sandbox could not do is not. */
+/* What the sandbox stopped is a fact about the interpreter; what the sandbox could not do is
+ * not. */
 static bool
 is_its_own_end(enum pkg_error_kind kind)
 {

@@ -1,11 +1,13 @@
 /* lang/r_request.h - what is asked of R packages: names, versions, limits.
- * Purpose    `NAME`, `NAME@1.2`, `NAME (>= 1.2, < 2)` as a person types them, and the lists of the same in Depends,
- *            Imports and LinkingTo.
- * Ownership  A need owns its strings; release with lang_r_need_clear()/lang_r_needs_clear(). { 0 } is empty.
+ * Purpose    `NAME`, `NAME@1.2`, `NAME (>= 1.2, < 2)` as a person types them, and the lists of the
+ *            same in Depends, Imports and LinkingTo.
+ * Ownership  A need owns its strings; release with lang_r_need_clear()/lang_r_needs_clear(). { 0 }
+ *            is empty.
  * Errors     PKG_E_REQUIREMENT that shows the text and what is wrong with it.
  *
  * Names are verbatim: case and '.' mean something ("data.table"). The grammar is that of "Writing R
- * Extensions": an ASCII letter, then letters, digits and '.', two characters at least, no '.' at the end.
+ * Extensions": an ASCII letter, then letters, digits and '.', two characters at least, no '.' at
+ * the end.
  */
 #ifndef LANG_R_REQUEST_H
 #define LANG_R_REQUEST_H

@@ -77,7 +77,8 @@ lang_r_environment(
 	if (!hermetic)
 		lang_r_sites(facts, sites);
 	site = pkg_argv_join(sites, ":");
-	/* R takes an empty variable for an unset one, and a directory that is not there for none. */
+	/* R takes an empty variable for an unset one, and a directory that is not there for
+	 * none. */
 	pkg_argv_addf(out, "R_LIBS=%s", first ? first : "/nonexistent");
 	pkg_argv_addf(out, "R_LIBS_USER=%s", first ? first : "/nonexistent");
 	pkg_argv_addf(out, "R_LIBS_SITE=%s", *site ? site : "/nonexistent");

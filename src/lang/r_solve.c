@@ -177,8 +177,8 @@ reach(const struct lang_r_problem *problem, struct lang_r_solution *out, struct 
 	want(node, need, from);
 }
 
-/* One walk from what is asked for. Wants are collected anew each time, so that none of a version that was given up
- * lingers. */
+/* One walk from what is asked for. Wants are collected anew each time, so that none of a version
+ * that was given up lingers. */
 static int
 walk(struct lang_r_problem *problem, struct lang_r_solution *out, struct lang_r_node **queue,
 	struct pkg_error *err)
@@ -205,8 +205,8 @@ walk(struct lang_r_problem *problem, struct lang_r_solution *out, struct lang_r_
 	return 0;
 }
 
-/* Now that all who want a package have spoken. 1: one was chosen again; the wants that came from its former version
- * are gone then, so nothing else is looked at before the next walk. */
+/* Now that all who want a package have spoken. 1: one was chosen again; the wants that came from
+ * its former version are gone then, so nothing else is looked at before the next walk. */
 static int
 settle(struct lang_r_problem *problem, struct lang_r_solution *out, struct pkg_error *err)
 {

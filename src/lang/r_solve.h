@@ -1,10 +1,11 @@
 /* lang/r_solve.h - which version of which package.
- * Purpose    The closure over Depends, Imports and LinkingTo of what is asked for, minus what the environment or R
- *            itself has. What is there and will do is kept; else the newest version that will do, of the first
- *            repository that has the name at all; where its index has none, of its archive.
+ * Purpose    The closure over Depends, Imports and LinkingTo of what is asked for, minus what the
+ *            environment or R itself has. What is there and will do is kept; else the newest
+ *            version that will do, of the first repository that has the name at all; where its
+ *            index has none, of its archive.
  * Ownership  The solution owns its nodes and borrows from what it was made of.
- * Errors     PKG_E_NO_SUCH_PACKAGE, NO_SUCH_VERSION (also: none for this R), CONFLICT, RESOLUTION (a cycle), each
- *            with who needs what.
+ * Errors     PKG_E_NO_SUCH_PACKAGE, NO_SUCH_VERSION (also: none for this R), CONFLICT, RESOLUTION
+ *            (a cycle), each with who needs what.
  */
 #ifndef LANG_R_SOLVE_H
 #define LANG_R_SOLVE_H

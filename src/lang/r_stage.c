@@ -12,8 +12,9 @@
 #include "lang/r_request.h"
 #include "lang/r_run.h"
 
-/* Before a build nobody knows which files a package will bring. But all of them lie in one directory, which has its
- * name, and R looks nowhere else for it: whether that directory is there already is all that additivity asks. */
+/* Before a build nobody knows which files a package will bring. But all of them lie in one
+ * directory, which has its name, and R looks nowhere else for it: whether that directory is
+ * there already is all that additivity asks. */
 int
 lang_r_inspect(PKG_UNUSED struct lang_context *lang, PKG_UNUSED const struct lang_env *env,
 	struct lang_dist *dist, PKG_UNUSED struct pkg_error *err)

@@ -1,6 +1,7 @@
-/* A source tarball, read with distrust. R unpacks it again in the build sandbox, where it can write to nothing of
- * ours whatever it holds; this reading finds out what it is before anybody is asked, and refuses the kinds of entries
- * that no package has a use for. Links are among them: `R CMD build` follows every link. */
+/* A source tarball, read with distrust. R unpacks it again in the build sandbox, where it can
+ * write to nothing of ours whatever it holds; this reading finds out what it is before anybody
+ * is asked, and refuses the kinds of entries that no package has a use for. Links are among
+ * them: `R CMD build` follows every link. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

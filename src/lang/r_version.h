@@ -1,6 +1,6 @@
 /* lang/r_version.h - versions of R and of its packages, in the order of R's package_version().
- * Purpose    Numbers separated by '.' or '-', compared number by number; of two of which one begins the
- *            other the longer is later (so 1.0 < 1.0.0, as in R).
+ * Purpose    Numbers separated by '.' or '-', compared number by number; of two of which one begins
+ *            the other the longer is later (so 1.0 < 1.0.0, as in R).
  * Ownership  Nothing is kept.
  * Errors     None: text that is no version sorts before every version, and by bytes among its like.
  */

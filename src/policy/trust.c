@@ -52,7 +52,8 @@ add_file(const char *path, struct pkg_buf *out, struct pkg_error *err)
 	if (strstr(pkg_buf_str(out), pkg_buf_str(&text)))
 		return 0;
 	if (out->len + text.len > 2 * BUNDLE_MAX)
-		return pkg_error_set(err, PKG_E_TOO_LARGE, "'%s' makes too many certificates", path);
+		return pkg_error_set(
+			err, PKG_E_TOO_LARGE, "'%s' makes too many certificates", path);
 	pkg_buf_add_mem(out, text.data, text.len);
 	pkg_buf_add(out, "\n");
 	return 0;

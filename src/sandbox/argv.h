@@ -13,7 +13,8 @@
 /* Where our own programs appear inside when they are not in the allowlist root already. */
 #define SANDBOX_SHIM "/pkgd/pkg-shim"
 #define SANDBOX_ENTER "/pkgd/pkg-enter"
-#define SANDBOX_CA "/pkgd/ca.pem" /* the trusted certificates, when there are others than the system's */
+#define SANDBOX_CA                                                                                 \
+	"/pkgd/ca.pem" /* the trusted certificates, when there are others than the system's */
 #define SANDBOX_USER_ID "1000"
 #define SANDBOX_HOME "/tmp/home"
 #define SANDBOX_PROXY_PORT 3128

@@ -14,7 +14,8 @@ struct sandbox_environ_facts {
 	char *const *caller; /* the caller's environment; only well-formed locale and terminal
 			      * variables of it are looked at */
 	int cpus;
-	const char *ca; /* certificates to trust, as the command sees the file; NULL: the system's */
+	const char
+		*ca; /* certificates to trust, as the command sees the file; NULL: the system's */
 };
 /* Pure. */
 int sandbox_environ(const struct sandbox_profile *profile,

@@ -246,8 +246,7 @@ build(scmp_filter_ctx filter, int fd, bool trusted, struct pkg_error *err)
 	return 0;
 }
 
-static int
-export(bool trusted, struct pkg_error *err)
+static int export(bool trusted, struct pkg_error *err)
 {
 	pkg_autofd int fd = memfd_create("seccomp", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	scmp_filter_ctx filter;

@@ -149,7 +149,8 @@ translate_back(const struct sandbox_profile *profile, struct pkg_buf *text)
 	while ((at = memmem(from, (size_t)(end - from), profile->tree, len))) {
 		pkg_buf_add_mem(&out, from, (size_t)(at - from));
 		/* ".../generations/1" is no part of ".../generations/12". */
-		pkg_buf_add(&out, isalnum((unsigned char)at[len]) ? profile->tree : profile->prefix);
+		pkg_buf_add(
+			&out, isalnum((unsigned char)at[len]) ? profile->tree : profile->prefix);
 		from = at + len;
 	}
 	pkg_buf_add_mem(&out, from, (size_t)(end - from));
@@ -165,7 +166,8 @@ run_watched(const struct pkg_process_spec *spec, const struct sandbox_profile *p
 	const struct sandbox_limits *limits = &profile->limits;
 	pkg_cleanup(pkg_argv_free) struct pkg_argv *writable = pkg_argv_new();
 	struct looking looking __attribute__((cleanup(looking_clear))) = { .caller = run };
-	struct pkg_run inner = { .timeout_ms = limits->wall_ms > INT_MAX ? -1 : (int)limits->wall_ms,
+	struct pkg_run inner = { .timeout_ms =
+					 limits->wall_ms > INT_MAX ? -1 : (int)limits->wall_ms,
 		.max_output = limits->output > INT_MAX ? INT_MAX : (size_t)limits->output,
 		.cancel_fd = run->cancel_fd,
 		.on_output = hear,

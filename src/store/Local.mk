@@ -4,6 +4,7 @@ libpkgstore_a_SOURCES = \
 	src/store/card.c src/store/card.h \
 	src/store/claim.c \
 	src/store/env.c src/store/env.h \
+	src/store/final.c src/store/final.h \
 	src/store/history.c src/store/history.h \
 	src/store/job.c src/store/job.h \
 	src/store/journal.c src/store/journal.h \

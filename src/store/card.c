@@ -1,4 +1,5 @@
 #include "store/card.h"
+#include "store/final.h"
 #include "store/statements.h"
 #include "core/json.h"
 #include "core/time.h"
@@ -129,50 +130,20 @@ store_card_open(struct store *store, int64_t job, const char *plan_hash, const c
 /* ---- Answering --------------------------------------------------------------------------------
  */
 
-/* The final line of a job that ended with nothing changed. Given. */
-static char *
-denied_result(struct store *store, const struct store_job *job, enum pkg_error_kind kind,
-	const char *message)
-{
-	struct store_env_key key = { job->project, job->language, job->environment };
-	pkg_cleanup_store_env struct store_env env = { 0 };
-	struct json_object *line = json_object_new_object();
-	char *text;
-
-	/* An environment that is not there yet has generation 0. */
-	(void)store_env_get(store, &key, &env, NULL);
-	pkg_json_set_str(line, "type", "result");
-	pkg_json_set_int(line, "job", job->id);
-	pkg_json_set_str(line, "status", store_job_state_name(STORE_JOB_DENIED));
-	pkg_json_set_str(line, "kind", pkg_error_kind_name(kind));
-	pkg_json_set_str(line, "message", message);
-	pkg_json_set_str(line, "environment", job->environment);
-	pkg_json_set_str(line, "language", job->language);
-	pkg_json_set_int(line, "generation", env.generation);
-	pkg_json_set_int(line, "revision", env.revision);
-	/* Nothing changed, so nothing has to restart. */
-	pkg_json_set_bool(line, "additive", true);
-	pkg_json_set(line, "reasons", json_object_new_array());
-	pkg_json_set(line, "changes", json_object_new_array());
-	text = pkg_json_line(line);
-	pkg_json_put(line);
-	return text;
-}
-
 /* Only a job that waits for the answer is ended by it. 1: it was, 0: it did not wait, -1. */
 static int
 deny_job(struct store *store, int64_t id, enum pkg_error_kind kind, const char *message,
 	struct pkg_error *err)
 {
 	pkg_cleanup_store_job struct store_job job = { 0 };
-	pkg_autofree char *result = NULL;
+	pkg_cleanup_error struct pkg_error why = { 0 };
 
 	if (store_job_get(store, id, &job, err) < 0)
 		return -1;
 	if (job.state != STORE_JOB_PENDING)
 		return 0;
-	result = denied_result(store, &job, kind, message);
-	return store_job_end(store, id, STORE_JOB_DENIED, result, err) < 0 ? -1 : 1;
+	pkg_error_set(&why, kind, "%s", message);
+	return store_final_write(store, &job, STORE_JOB_DENIED, &why, NULL, err) < 0 ? -1 : 1;
 }
 
 static int

@@ -99,7 +99,7 @@ class Srt(Path):
         line = [self.command, "--settings", self.settings, self.tunload, mode, clients, seconds, "127.0.0.1:3128", self.target, size]
         done = subprocess.run([str(c) for c in line], env=self.env, capture_output=True, text=True, timeout=120)
         numbers = json.loads(done.stdout.strip().splitlines()[-1]) if done.returncode == 0 else {}
-        return numbers if numbers.get("done") else None
+        return numbers if numbers.get("mb_per_second") else None
 
     def close(self):
         pass
@@ -215,21 +215,25 @@ def pip_run(root, server, rounds):
     boxed, = peers.programs("tests/system/boxed")
     venv = root / "venv"
     subprocess.run(["/usr/bin/python3", "-m", "venv", venv], check=True)
-    work = root / "pip"
-    work.mkdir()
     index = server.simple
     authority = index.split("/")[2]
     (root / "pip-rules.json").write_text(json.dumps({"rules": [authority]}))
     packages = ["requests", "jinja2", "python-dateutil", "tqdm", "pyyaml"]
     env = {k: v for k, v in os.environ.items() if not k.startswith(("PIP_", "PYTHON", "REQUESTS_CA", "CURL_CA", "SSL_CERT"))}
 
+    def work(number, where):
+        # One directory for each run: what a sandbox may write to is searched for hard links first.
+        path = root / f"pip-{where}{number}"
+        path.mkdir(exist_ok=True)
+        return path
+
     def pip(number, where):
         return [venv / "bin" / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-cache-dir", "--isolated",
-                "--no-compile", "--target", work / f"{where}{number}", "-i", index, *packages]
+                "--no-compile", "--target", work(number, where) / "target", "-i", index, *packages]
 
     raw = Subject("raw", lambda n: pip(n, "raw"), env=env)
     ours = Subject("sandboxed", lambda n: [
-        boxed, "build", "--rw", work, "--ro", venv, "--network", root / "pip-rules.json", root / "audit", "--", *pip(n, "ours")],
+        boxed, "build", "--rw", work(n, "ours"), "--ro", venv, "--network", root / "pip-rules.json", root / "audit", "--", *pip(n, "ours")],
         env={**env, "PKGD_HOME": str(root / "home")})
     measure([raw, ours], rounds=rounds)
     return ratio(ours, raw), statistics.median(raw.times)

@@ -82,10 +82,9 @@ static void
 run_raw(const struct bench *bench)
 {
 	struct pkg_error err = { 0 };
-	struct pkg_process_spec spec = { .argv = bench->command,
-		.stdin_fd = -1,
-		.stdout_fd = -1,
-		.stderr_fd = 2 };
+	struct pkg_process_spec spec = {
+		.argv = bench->command, .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = 2
+	};
 	pkg_cleanup(pkg_process_free) struct pkg_process *process = pkg_process_spawn(&spec, &err);
 
 	check(process ? pkg_process_wait(process, -1, &err) : -1, &err);
@@ -100,7 +99,8 @@ run_confined(struct bench *bench, size_t mounts, bool network)
 	struct pkg_error err = { 0 };
 
 	if (network) {
-		check(egress_session_start(bench->home.libexec, bench->rules, bench->audit, &session, &err),
+		check(egress_session_start(
+			      bench->home.libexec, bench->rules, bench->audit, &session, &err),
 			&err);
 		profile.shim_fd = egress_session_shim_fd(session);
 	}
@@ -153,7 +153,8 @@ prepare(struct bench *bench, struct pkg_error *err)
 	check(pkg_home_find(false, &bench->home, err), err);
 	check(pkg_home_make(&bench->home, err), err);
 	bench->sandbox = sandbox_open(&bench->home, NULL, err);
-	check(bench->sandbox && sandbox_confines(bench->sandbox, SANDBOX_KERNEL, err) ? 0 : -1, err);
+	check(bench->sandbox && sandbox_confines(bench->sandbox, SANDBOX_KERNEL, err) ? 0 : -1,
+		err);
 	check(sandbox_host_read(&bench->home, NULL, &bench->host, err), err);
 	bench->command = pkg_argv_new();
 	pkg_argv_add(bench->command, "/usr/bin/true");

@@ -87,7 +87,8 @@ answer(struct client *client)
 	client->close = strstr(client->head, "Connection: close") != NULL;
 	client->head_len = 0;
 	len = snprintf(head, sizeof(head),
-		"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: %ld\r\n%s\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: "
+		"%ld\r\n%s\r\n",
 		size, client->close ? "Connection: close\r\n" : "");
 	/* Small answers in one packet, as servers do. */
 	if (size <= 4096) {

@@ -80,7 +80,8 @@ add_process(int pid)
 		FILE *file;
 		int child;
 
-		(void)snprintf(path, sizeof(path), "/proc/%d/task/%.20s/children", pid, entry->d_name);
+		(void)snprintf(
+			path, sizeof(path), "/proc/%d/task/%.20s/children", pid, entry->d_name);
 		file = entry->d_name[0] == '.' ? NULL : fopen(path, "re");
 		while (file && fscanf(file, "%9d", &child) == 1)
 			add_process(child);
@@ -121,8 +122,11 @@ processor_time(void)
 		fclose(file);
 		text[n] = '\0';
 		rest = strrchr(text, ')');
-		if (rest && sscanf(rest + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %20lu %20lu %20lu %20lu",
-				    &user, &system, &child_user, &child_system) == 4)
+		if (rest &&
+			sscanf(rest + 2,
+				"%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %20lu %20lu %20lu "
+				"%20lu",
+				&user, &system, &child_user, &child_system) == 4)
 			ticks += (double)(user + system + child_user + child_system);
 	}
 	return ticks / (double)sysconf(_SC_CLK_TCK);
@@ -175,7 +179,8 @@ dial(struct client *client)
 	client->began = now();
 	client->state = CONNECTING;
 	client->head_len = client->got = client->need = 0;
-	if (connect(client->fd, (struct sockaddr *)&address, sizeof(address)) < 0 && errno != EINPROGRESS) {
+	if (connect(client->fd, (struct sockaddr *)&address, sizeof(address)) < 0 &&
+		errno != EINPROGRESS) {
 		perror("tunload: connect");
 		exit(1);
 	}
@@ -318,7 +323,8 @@ run(long clients, double seconds)
 		int count = epoll_wait(epoll, events, 256, 50);
 		double passed = now() - began;
 
-		if (mode == IDLE ? done + errors >= clients || passed > IDLE_WAIT : passed > seconds)
+		if (mode == IDLE ? done + errors >= clients || passed > IDLE_WAIT
+				 : passed > seconds)
 			return passed;
 		for (int i = 0; i < count; i++) {
 			struct client *client = events[i].data.ptr;
@@ -378,11 +384,11 @@ prepare(char **argv)
 	address.sin_family = AF_INET;
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	address.sin_port = htons((uint16_t)atoi(strrchr(proxy, ':') + 1));
-	(void)snprintf(connect_text, sizeof(connect_text), "CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", argv[5], argv[5],
-		credentials);
+	(void)snprintf(connect_text, sizeof(connect_text),
+		"CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", argv[5], argv[5], credentials);
 	(void)snprintf(get_text, sizeof(get_text), "GET %s%s/%s HTTP/1.1\r\nHost: %s\r\n%s\r\n",
-		proxied && mode == PLAIN ? "http://" : "", proxied && mode == PLAIN ? argv[5] : "", argv[6], argv[5],
-		kept ? "" : "Connection: close\r\n");
+		proxied && mode == PLAIN ? "http://" : "", proxied && mode == PLAIN ? argv[5] : "",
+		argv[6], argv[5], kept ? "" : "Connection: close\r\n");
 	(void)getrlimit(RLIMIT_NOFILE, &files);
 	files.rlim_cur = files.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &files);
@@ -395,7 +401,8 @@ main(int argc, char **argv)
 	double cpu_before, memory_before, passed, cpu;
 
 	if (argc < 7) {
-		fprintf(stderr, "usage: tunload MODE CLIENTS SECONDS PROXY TARGET BYTES [PID,...]\n");
+		fprintf(stderr,
+			"usage: tunload MODE CLIENTS SECONDS PROXY TARGET BYTES [PID,...]\n");
 		return 2;
 	}
 	for (char *pid = argc > 7 ? strtok(argv[7], ",") : NULL; pid; pid = strtok(NULL, ","))
@@ -409,12 +416,14 @@ main(int argc, char **argv)
 		(void)usleep(500000);
 	if (latency_count)
 		qsort(latencies, latency_count, sizeof(*latencies), compare);
-	printf("{\"per_second\":%.1f,\"mb_per_second\":%.2f,\"errors\":%ld,\"done\":%ld,\"p50_ms\":%.3f,\"p99_ms\":%.3f,"
-	       "\"cpu_us_each\":%.2f,\"cpu_s_per_gb\":%.4f,\"memory_before_kib\":%.0f,\"memory_kib\":%.0f,\"processes\":%d}\n",
+	printf("{\"per_second\":%.1f,\"mb_per_second\":%.2f,\"errors\":%ld,\"done\":%ld,\"p50_ms\":"
+	       "%.3f,\"p99_ms\":%.3f,"
+	       "\"cpu_us_each\":%.2f,\"cpu_s_per_gb\":%.4f,\"memory_before_kib\":%.0f,\"memory_"
+	       "kib\":%.0f,\"processes\":%d}\n",
 		(double)done / passed, bytes / passed / 1e6, errors, done,
 		latency_count ? (double)latencies[latency_count / 2] * 1e3 : 0,
 		latency_count ? (double)latencies[latency_count * 99 / 100] * 1e3 : 0,
-		done ? cpu * 1e6 / (double)done : 0, bytes > 0 ? cpu / (bytes / 1e9) : 0, memory_before, memory(),
-		process_count);
+		done ? cpu * 1e6 / (double)done : 0, bytes > 0 ? cpu / (bytes / 1e9) : 0,
+		memory_before, memory(), process_count);
 	return 0;
 }

@@ -1,5 +1,5 @@
-/* PACKAGES, DESCRIPTION, an archive's page and a lock file: what comes out is names, versions and URLs below the
- * repository's own. */
+/* PACKAGES, DESCRIPTION, an archive's page and a lock file: what comes out is names, versions
+ * and URLs below the repository's own. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

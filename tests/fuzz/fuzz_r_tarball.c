@@ -1,5 +1,5 @@
-/* A source tarball: read from a descriptor, whatever is in it. The input is the tar; it is packed here, as no fuzzer
- * finds its way through gzip. */
+/* A source tarball: read from a descriptor, whatever is in it. The input is the tar; it is
+ * packed here, as no fuzzer finds its way through gzip. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -33,7 +33,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (url.path[0] != '/' || url.port < 1 || url.port > 65535)
 			abort();
 		/* Where it stands once, it is the password; in a path it may stand as well. */
-		const char *at = url.password && strlen(url.password) > 6 ? strstr(text, url.password) : NULL;
+		const char *at = url.password && strlen(url.password) > 6
+			? strstr(text, url.password)
+			: NULL;
 
 		if (at && !strstr(at + 1, url.password) &&
 			(strstr(redacted, url.password) || strstr(shown, url.password)))

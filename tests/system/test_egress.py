@@ -658,6 +658,7 @@ def test_every_request_of_a_connection_is_judged_anew(make_proxy, serve):  # T86
     got = proxy.send(plain(server, "/1") + evil + plain(server, "/3"))
     assert got.count(b"HTTP/1.1 200 ") == 1 and got.count(b"HTTP/1.1 403 ") == 1
     assert [head.split()[1] for head, _ in server.requests] == [b"/1", b"/1"]
+    wait_for(lambda: len(proxy.rows()) == 4)
     assert [(row["host"], row["verdict"]) for row in proxy.rows()] == [
         ("127.0.0.1", "allowed"), ("evil.test", "denied")] * 2
 

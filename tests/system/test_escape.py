@@ -351,3 +351,23 @@ def test_a_cancelled_command_that_ignores_it_is_gone_at_once(stage):
     done, took = stage.start([BOXED, "kernel", "--rw", work, "--cancel", "1000", "--", PYTHON, "-c", code])
     assert done.returncode == 99 and "cancelled" in done.stderr and took < 4
     assert stands_still(work / "alive")
+
+
+def test_every_claim_of_the_documentation_names_tests_that_exist():
+    """docs/security.md, and that no attempt is without a claim."""
+    here = pathlib.Path(__file__).resolve().parent
+    text = (here.parent.parent / "docs" / "security.md").read_text()
+    table = [line.split("|")[2] for line in text.splitlines() if line.startswith("| ") and ("escape/" in line or "test_" in line)]
+    named = set()
+    for cell in table:
+        in_escape = False
+        for word in re.findall(r"`([^`]+)`", cell):
+            in_escape = word.startswith("escape/") or in_escape and "::" not in word and not word.startswith(("test_", "tests/"))
+            if in_escape:
+                found = {p.stem for p in HERE.glob(word.removeprefix("escape/") + ".py")} - {"prelude"}
+                assert found, f"no attempt {word}"
+                named |= found
+            elif "::" in word:
+                file, _, test = word.partition("::")
+                assert f"def {test}(" in (here / file).read_text(), word
+    assert set(ATTEMPTS) - named == set()

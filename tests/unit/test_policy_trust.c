@@ -117,7 +117,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_a_name_for_another_nothing_is_made),
 		cmocka_unit_test(every_bundle_is_added_once_and_none_replaces_the_systems),
-		cmocka_unit_test(a_configured_bundle_that_is_none_is_an_error_and_a_variables_is_not),
+		cmocka_unit_test(
+			a_configured_bundle_that_is_none_is_an_error_and_a_variables_is_not),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -505,8 +505,9 @@ descriptors_that_the_profile_names_come_in_under_their_numbers_and_stay_ours(voi
 	assert_true(fds[0] > 2 && other > 2);
 	profile.inherit_fds = fds;
 	profile.inherit_count = 1;
-	(void)snprintf(script, sizeof(script), "cat <&%d; ls /proc/self/fd | wc -l; test -e /proc/self/fd/%d || echo no",
-		fds[0], other);
+	(void)snprintf(script, sizeof(script),
+		"cat <&%d; ls /proc/self/fd | wc -l; test -e /proc/self/fd/%d || echo no", fds[0],
+		other);
 	result = run_script(&profile, script);
 	assert_ran(&result);
 	/* 0, 1, 2, the one, and the directory that ls reads. */
