@@ -133,11 +133,17 @@ find_size(const struct native *native, const char *url, struct lang_dist *dist)
 	pkg_cleanup(pkg_argv_free) struct pkg_argv *indexes = lang_python_indexes(native->request);
 	struct fetch_options options = lang_python_fetch_options(native->lang, indexes);
 	pkg_autofree char *path = fetch_cas_path(native->lang->cas, dist->sha256);
+	pkg_autofd int fd = -1;
 	long long size = -1;
 	struct stat st;
 
-	if (stat(path, &st) == 0 && st.st_size > 0)
-		dist->size = st.st_size;
+	if (stat(path, &st) == 0 && st.st_size == dist->size)
+		return;
+	/* The cached file knows better than the index, if it is the right one: a damaged one must not put its
+	 * size into the plan. */
+	fd = fetch_cas_get(native->lang->cas, dist->sha256, &size, NULL);
+	if (fd >= 0)
+		dist->size = size;
 	else if (dist->size < 0 && fetch_size(url, &options, &size, NULL) == 0)
 		dist->size = size;
 }

@@ -136,6 +136,9 @@ add_variables(const struct builder *builder, bool parallel, struct pkg_argv *var
 	pkg_argv_add(variables, "TMPDIR=" WORK "/tmp", "TMP=" WORK "/tmp", "TEMP=" WORK "/tmp",
 		"LC_ALL=C.UTF-8");
 	pkg_argv_addf(variables, "MAKEFLAGS=-j%d", parallel ? builder->cores : 1);
+	/* A heap to begin with that most packages never outgrow: a fifth of R's time goes into making
+	 * a small one larger. */
+	pkg_argv_add(variables, "R_NSIZE=3000000", "R_VSIZE=64M", "R_MAKEVARS_USER=" WORK "/Makevars");
 }
 
 /* Where the package will be while it is built: any place will do but for one that says it cannot
@@ -187,6 +190,20 @@ run(struct builder *builder, const struct lang_r_unit *unit, const char *work, b
 	return 0;
 }
 
+/* Debugging information costs a tenth of the compiler's time and most of the space. */
+static int
+write_makevars(const char *work, struct pkg_error *err)
+{
+	static const char *const flags[] = { "CFLAGS", "CXXFLAGS", "CXX11FLAGS", "CXX14FLAGS",
+		"CXX17FLAGS", "FFLAGS", "FCFLAGS" };
+	pkg_autofree char *path = pkg_path_join(work, "Makevars");
+	pkg_cleanup_buf struct pkg_buf text = { 0 };
+
+	for (size_t i = 0; i < PKG_ARRAY_LEN(flags); i++)
+		pkg_buf_addf(&text, "%s += -g0\n", flags[i]);
+	return pkg_file_write(path, pkg_buf_str(&text), text.len, 0444, false, err);
+}
+
 static char *
 make_work(const struct builder *builder, struct pkg_error *err)
 {
@@ -202,7 +219,7 @@ make_work(const struct builder *builder, struct pkg_error *err)
 		if (pkg_dir_make(path, 0700, err) < 0)
 			return NULL;
 	}
-	return pkg_steal_ptr(&work);
+	return write_makevars(work, err) == 0 ? pkg_steal_ptr(&work) : NULL;
 }
 
 /* A tarball's name is part of a mount's target and of the command. */

@@ -10,7 +10,7 @@
 #include "lang/r_files.h"
 #include "lang/r_run.h"
 
-#define RECIPE 1 /* changes when builds are made another way */
+#define RECIPE 2 /* changes when builds are made another way */
 #define DEPS_MAX 5000
 
 void

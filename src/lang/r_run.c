@@ -128,7 +128,8 @@ lang_r_script(struct lang_context *lang, enum sandbox_purpose purpose, const str
 	if (lang_r_mounts(facts, lang->home->user_home, &mounts, err) < 0)
 		return -1;
 	lang_r_environment(facts, libraries, env && env->hermetic, variables);
-	pkg_argv_add(variables, "R_DEFAULT_PACKAGES=NULL");
+	/* A heap to begin with that loading some packages does not outgrow. */
+	pkg_argv_add(variables, "R_DEFAULT_PACKAGES=NULL", "R_NSIZE=1000000", "R_VSIZE=32M");
 	add_command(lang, facts, script, arguments, &mounts, command);
 	if (env) {
 		profile.tree = env->tree;

@@ -1,6 +1,6 @@
 /* origin PORT - the server at the far end of a measurement: GET /N answers with N bytes, connections are kept.
  *
- * One thread, epoll, no files: it must not be what limits the proxies. */
+ * One thread, epoll, bodies by sendfile(2) from memory: it must not be what limits the proxies. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,7 +28,7 @@ struct client {
 	char head[HEAD_MAX];
 };
 
-static char body[CHUNK];
+static int body; /* CHUNK bytes of memory */
 static int epoll;
 
 static void
@@ -53,7 +55,8 @@ push(struct client *client)
 {
 	while (client->left > 0) {
 		size_t len = client->left < CHUNK ? client->left : CHUNK;
-		ssize_t n = send(client->fd, body, len, MSG_NOSIGNAL);
+		off_t start = 0;
+		ssize_t n = sendfile(client->fd, body, &start, len);
 
 		if (n < 0 && errno == EAGAIN) {
 			want(client, true);
@@ -158,12 +161,18 @@ main(int argc, char **argv)
 	struct epoll_event events[256] = { { .events = EPOLLIN } };
 	struct rlimit files;
 	const int one = 1;
+	static char filling[4096];
 
+	memset(filling, 'x', sizeof(filling));
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)getrlimit(RLIMIT_NOFILE, &files);
 	files.rlim_cur = files.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &files);
-	memset(body, 'x', sizeof(body));
+	body = memfd_create("body", MFD_CLOEXEC);
+	for (size_t i = 0; i < CHUNK / sizeof(filling); i++) {
+		if (write(body, filling, sizeof(filling)) != (ssize_t)sizeof(filling))
+			return 1;
+	}
 	epoll = epoll_create1(EPOLL_CLOEXEC);
 	(void)setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (bind(listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||

@@ -404,24 +404,6 @@ def test_a_place_that_may_not_be_written(make_pkg, mirror, tmp_path):
     assert pkg.install("syn-color")["status"] == "done"
 
 
-def test_no_sandbox_no_install(make_pkg, mirror, tmp_path):
-    """T52: without the boundary nothing is run, and the remedy is named."""
-    pkg = make_pkg()
-    pkg.configure({"python": {"interpreters": [PYTHON], "index_url": mirror.simple}})
-    tools = tmp_path / "bin"
-    tools.mkdir()
-    for folder in ("/usr/bin", "/bin"):
-        for name in os.listdir(folder):
-            if name != "bwrap" and not (tools / name).exists():
-                (tools / name).symlink_to(f"{folder}/{name}")
-    pkg.start(PATH=str(tools))
-    result = pkg.install("syn-color", code=(0, 1, 6))
-    if result["status"] == "done":
-        pytest.skip("bubblewrap is not looked for on PATH")
-    assert result["kind"] == "sandbox-unavailable" and "bubblewrap" in result["message"] + result["cure"]
-    assert pkg.snapshot() is None
-
-
 def test_a_configuration_with_a_fault_names_file_line_and_nearest_key(house, env):
     (house.home / "config" / "pkgd.json").write_text('{\n  "python": {\n    "interpreter": ["/usr/bin/python3"]\n  }\n}')
     try:

@@ -795,22 +795,26 @@ def test_no_usable_interpreter_names_every_candidate_and_the_cure(make_pkg, mirr
     pkg.assert_clean()
 
 
+def relocated_interpreter(prefix):
+    """An interpreter that lives and dies apart from the system's: its binary copied, its library linked."""
+    facts = subprocess.run([PYTHON, "-c", "import os, sys, sysconfig; print(os.path.realpath(sys.executable), "
+                            "sysconfig.get_path('stdlib'))"], capture_output=True, text=True, check=True).stdout.split()
+    (prefix / "bin").mkdir(parents=True)
+    (prefix / "lib").mkdir()
+    shutil.copy2(facts[0], prefix / "bin" / "python3")
+    (prefix / "lib" / os.path.basename(facts[1])).symlink_to(facts[1])
+    return prefix / "bin" / "python3"
+
+
 def test_a_broken_environment_is_noticed_and_repaired_from_its_history(make_pkg, mirror, tmp_path):
     """O28, T143: the base interpreter died."""
-    base = tmp_path / "opt" / "bin" / "python3"
-    base.parent.mkdir(parents=True)
-    real = subprocess.run([PYTHON, "-c", "import os, sys; print(os.path.realpath(sys.executable))"],
-                          capture_output=True, text=True).stdout.strip()
-    shutil.copy2(real, base)
+    base = relocated_interpreter(tmp_path / "opt")
     pkg = make_pkg()
     pkg.configure({"python": {"interpreters": [str(base), PYTHON], "index_url": mirror.simple}})
     pkg.start()
-    result = pkg.install("syn-app", python=str(base), code=(0, 1))
-    if result["status"] != "done":
-        pytest.skip(f"a copied interpreter does not do: {result['message']}")
+    pkg.install("syn-app", python=str(base))
     pkg.install("syn-lib==1.0")
-    if str(base.parent) not in pkg.json("env", "show")["interpreter"]:
-        pytest.skip("the environment does not depend on the copy")
+    assert str(base.parent) in pkg.json("env", "show")["interpreter"]
     shutil.rmtree(tmp_path / "opt")
     shown = pkg.json("env", "show")
     assert shown["health"] != "ok" and "repair" in shown["health"]["cure"]
