@@ -9,7 +9,7 @@ pkg_enter_SOURCES = src/bin/pkg-enter.c src/bin/say.h
 if BARE
 FLAGS_BARE = $(AM_CFLAGS) -ffreestanding -fno-stack-protector -fno-builtin -fno-pie \
 	-U_FORTIFY_SOURCE -fno-sanitize=all $(BARE_NO_LOOPS)
-LINK_BARE = -static -nostdlib -nostartfiles -no-pie -Wl,-z,noexecstack -Wl,--build-id=none
+LINK_BARE = -static -nostdlib -nostartfiles -Wl,-z,noexecstack -Wl,--build-id=none
 pkg_shim_SOURCES += src/bin/bare.c
 pkg_shim_CFLAGS = $(FLAGS_BARE)
 pkg_shim_LDFLAGS = $(LINK_BARE)

@@ -138,7 +138,8 @@ add_variables(const struct builder *builder, bool parallel, struct pkg_argv *var
 	pkg_argv_addf(variables, "MAKEFLAGS=-j%d", parallel ? builder->cores : 1);
 	/* A heap to begin with that most packages never outgrow: a fifth of R's time goes into making
 	 * a small one larger. */
-	pkg_argv_add(variables, "R_NSIZE=3000000", "R_VSIZE=64M", "R_MAKEVARS_USER=" WORK "/Makevars");
+	pkg_argv_add(
+		variables, "R_NSIZE=3000000", "R_VSIZE=64M", "R_MAKEVARS_USER=" WORK "/Makevars");
 }
 
 /* Where the package will be while it is built: any place will do but for one that says it cannot

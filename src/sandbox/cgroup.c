@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,10 +106,11 @@ put_limit(const char *directory, const char *name, int64_t value)
 struct sandbox_cgroup *
 sandbox_cgroup_new(const char *parent, const struct sandbox_limits *limits)
 {
-	static unsigned int serial;
+	static atomic_uint serial; /* builds run in threads */
 	struct sandbox_cgroup *cgroup = pkg_xcalloc(1, sizeof(*cgroup));
 
-	cgroup->path = pkg_path_joinf(parent, "pkgd-%d-%u", (int)getpid(), serial++);
+	cgroup->path =
+		pkg_path_joinf(parent, "pkgd-%d-%u", (int)getpid(), atomic_fetch_add(&serial, 1));
 	if (mkdir(cgroup->path, 0755) < 0) {
 		free(cgroup->path);
 		free(cgroup);
