@@ -130,17 +130,6 @@ new_row(const char *type)
 	return row;
 }
 
-void
-install_events_state(struct install_events *events, const char *state, int64_t behind)
-{
-	struct json_object *row = new_row("state");
-
-	pkg_json_set_str(row, "state", state);
-	if (behind != 0)
-		pkg_json_set_int(row, "behind", behind);
-	install_events_row(events, row);
-}
-
 static void
 log_bytes(struct install_events *events, const char *data, size_t len)
 {
@@ -163,6 +152,19 @@ log_line(struct install_events *events, const char *text)
 	pkg_autofree char *line = pkg_xasprintf("%s\n", text);
 
 	log_bytes(events, line, strlen(line));
+}
+
+void
+install_events_state(struct install_events *events, const char *state, int64_t behind)
+{
+	struct json_object *row = new_row("state");
+	pkg_autofree char *phase = pkg_xasprintf("== %s", state);
+
+	log_line(events, phase);
+	pkg_json_set_str(row, "state", state);
+	if (behind != 0)
+		pkg_json_set_int(row, "behind", behind);
+	install_events_row(events, row);
 }
 
 void
@@ -209,6 +211,12 @@ install_events_transfer(struct install_events *events, const struct fetch_progre
 
 	if (!transfer_due(events, progress))
 		return;
+	if (progress->done) {
+		pkg_autofree char *line = pkg_xasprintf("%s: %lld bytes%s", progress->name,
+			progress->bytes, progress->cached ? ", from the cache" : "");
+
+		log_line(events, line);
+	}
 	row = new_row("progress");
 	pkg_json_set_str(row, "name", name);
 	pkg_json_set_int(row, "bytes", progress->bytes);

@@ -116,8 +116,9 @@ nothing_to_do(struct install_worker *worker, struct pkg_error *err)
 	bool dry = pkg_json_bool(worker->request, "dry_run", false);
 	int rc;
 
-	if (worker->env.id != 0)
-		worker->note = "everything asked for is there already";
+	worker->note = worker->env.id != 0
+		? "everything asked for is there already"
+		: "the environment is new; there was nothing to add to it";
 	if (store_plan(worker, err) < 0)
 		return STEP_FAILED;
 	if (worker->env.id != 0 || dry)

@@ -200,13 +200,14 @@ install_plan_diff(const struct install_plan_input *input, const struct store_pac
 		const struct store_package *new = j < after->count ? &after->items[j] : NULL;
 		int order = old == NULL ? 1 : new == NULL ? -1 : strcmp(old->key, new->key);
 
-		if (order < 0)
+		/* What is inherited stays where it is, whatever becomes of the environment. */
+		if (order < 0 && old->owned)
 			json_object_array_add(
 				changes, new_change(old->name, "removed", old->version, NULL));
-		else if (order > 0)
+		else if (order > 0 && new->owned)
 			json_object_array_add(
 				changes, new_change(new->name, "added", NULL, new->version));
-		else if (!is_same(old, new))
+		else if (order == 0 && !is_same(old, new))
 			json_object_array_add(changes,
 				new_change(new->name,
 					change_word(input->set.ops, old->version, new->version),

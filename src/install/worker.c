@@ -453,6 +453,37 @@ restart_due(struct install_worker *worker, int64_t generation)
 	return out;
 }
 
+/* The cure of a kind, where the place that failed knew none of its own. */
+static const char *
+usual_cure(enum pkg_error_kind kind)
+{
+	static const struct {
+		enum pkg_error_kind kind;
+		const char *cure;
+	} cures[] = {
+		{ PKG_E_INDEX_UNREACHABLE,
+			"check the network and the index's address, or name another with "
+			"--index-url" },
+		{ PKG_E_INDEX_STATUS, "try again later, or name another index with --index-url" },
+		{ PKG_E_HASH,
+			"the bytes are not those that were announced: do not install them; tell "
+			"the index's owner, or plan again if the file was replaced" },
+		{ PKG_E_TIMEOUT, "try again, or raise the limit in pkgd.json" },
+		{ PKG_E_NO_SUCH_PACKAGE, "check the spelling" },
+	};
+
+	for (size_t i = 0; i < PKG_ARRAY_LEN(cures); i++)
+		if (cures[i].kind == kind)
+			return cures[i].cure;
+	return NULL;
+}
+
+static const char *
+cure_of(const struct pkg_error *failure)
+{
+	return failure->cure != NULL ? failure->cure : usual_cure(failure->kind);
+}
+
 struct json_object *
 install_worker_result(struct install_worker *worker, enum store_job_state state,
 	const struct pkg_error *failure, int64_t generation, int64_t revision)
@@ -468,7 +499,7 @@ install_worker_result(struct install_worker *worker, enum store_job_state state,
 	pkg_json_set_str(
 		result, "kind", failure != NULL ? pkg_error_kind_name(failure->kind) : NULL);
 	pkg_json_set_str(result, "message", failure != NULL ? failure->message : worker->note);
-	pkg_json_set_str(result, "cure", failure != NULL ? failure->cure : NULL);
+	pkg_json_set_str(result, "cure", failure != NULL ? cure_of(failure) : NULL);
 	pkg_json_set_str(result, "action", job->action);
 	pkg_json_set_str(result, "project", job->project);
 	pkg_json_set_str(result, "environment", job->environment);

@@ -831,6 +831,14 @@ def test_a_broken_environment_is_noticed_and_repaired_from_its_history(make_pkg,
     assert pkg.json("env", "repair", "--yes")["generation"] == 3
 
 
+def test_removing_an_environment_names_only_what_it_owns(house, env):
+    made = house.json("env", "create", env)
+    assert made["status"] == "done" and "new" in made["message"]
+    assert [p for p in house.json("list", "-e", env)["packages"] if not p["owned"]], "something is inherited"
+    gone = house.json("env", "remove", env, "--yes")
+    assert (gone["status"], gone["changes"], gone["reasons"]) == ("done", [], [])
+
+
 # --- jobs, requests, exits ---
 
 
