@@ -570,10 +570,9 @@ a_mount_point_inside_is_not_emptied(PKG_UNUSED void **state)
 /* Others keep making files and directories in the tree; each removal ends, and the last one wins.
  */
 static void
-a_tree_that_others_are_filling_goes_in_the_end(PKG_UNUSED void **state)
+a_removal_beside_somebody_who_fills_ends_and_a_later_one_succeeds(PKG_UNUSED void **state)
 {
 	pid_t pid;
-	int done = 0;
 
 	assert_int_equal(pkg_dir_make("busy/d", 0700, NULL), 0);
 	pid = fork();
@@ -586,11 +585,11 @@ a_tree_that_others_are_filling_goes_in_the_end(PKG_UNUSED void **state)
 			(void)pkg_file_write("busy/d/1/f", "", 0, 0600, false, NULL);
 		}
 	}
+	/* Who wins is the scheduler's to say; that every call returns is ours. */
 	for (int i = 0; i < 50; i++)
-		done += pkg_tree_remove("busy", NULL) == 0;
+		(void)pkg_tree_remove("busy", NULL);
 	(void)kill(pid, SIGKILL);
 	(void)waitpid(pid, NULL, 0);
-	assert_true(done > 0);
 	assert_int_equal(pkg_tree_remove("busy", NULL), 0);
 	assert_int_equal(access("busy", F_OK), -1);
 }
@@ -614,7 +613,7 @@ main(void)
 		cmocka_unit_test(a_very_deep_tree_goes_with_few_descriptors),
 		cmocka_unit_test(a_very_deep_tree_is_an_error_for_copy_and_walk_not_a_crash),
 		cmocka_unit_test(a_mount_point_inside_is_not_emptied),
-		cmocka_unit_test(a_tree_that_others_are_filling_goes_in_the_end),
+		cmocka_unit_test(a_removal_beside_somebody_who_fills_ends_and_a_later_one_succeeds),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);
